@@ -148,7 +148,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   testing: {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)'],
-    files: checks,
+    files: [...checks, 'src/util/observed-promise.ts'],
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },

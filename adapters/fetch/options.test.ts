@@ -17,13 +17,20 @@ describe('wrong options fail at creation', () => {
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
-    [{ maxBodyBytes: '1mb' }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1mb.'],
+    [
+      { maxBodyBytes: '1mb' },
+      "maxBodyBytes must be a whole number above 0, or Infinity for no bound; got the text '1mb'.",
+    ],
     [{ maxBodyBytes: Number.NaN }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got NaN.'],
     [{ statuses: 'exact' }, "statuses must be 'contract' or 'precise'."],
-    ...[0, -1, 0.5, 2_147_483_648, Number.NaN, '15s'].map((heartbeatMs): [unknown, string] => [
+    ...[0, -1, 0.5, 2_147_483_648, Number.NaN].map((heartbeatMs): [unknown, string] => [
       { heartbeatMs },
       `heartbeatMs must be a number from 1 to 2147483647, or Infinity for no bound; got ${heartbeatMs}.`,
     ]),
+    [
+      { heartbeatMs: '15s' },
+      "heartbeatMs must be a number from 1 to 2147483647, or Infinity for no bound; got the text '15s'.",
+    ],
     [{ authorize: true }, 'authorize must be a function.'],
     [{ requirePrincipal: 'yes', authorize: () => undefined }, 'requirePrincipal must be true or false.'],
     [{ requirePrincipal: true }, 'requirePrincipal needs authorize, which says who the principal is.'],

@@ -29,10 +29,10 @@ describe('resolveLimits', () => {
     [-0, '0'],
     [Number.NaN, 'NaN'],
     [Number.NEGATIVE_INFINITY, '-Infinity'],
-    ['5', '5'],
+    ['5', "the text '5'"],
     [null, 'null'],
     [true, 'true'],
-    [5n, '5'],
+    [5n, '5n'],
   ])('refuses %s', (value, shown) => {
     expect(() => resolveLimits({ maxMessageBytes: value as number })).toThrow(
       `FlowEngine: limits.maxMessageBytes must be a number above 0, or Infinity for no bound; got ${shown}.`,

@@ -133,7 +133,7 @@ describe('a wrong beginning gets a sentence that names the fix:', () => {
       "The class 'Copied' extends Flow of another copy of turnkeeper. Install one copy: npm ls turnkeeper shows both.",
     )
     expect(await messageOf(flowWith([Step]))).toBe(
-      "Flow 'Test': steps() must list step classes; got 'Step' of another copy of turnkeeper (npm ls turnkeeper shows both). Extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got the class 'Step' of another copy of turnkeeper (npm ls turnkeeper shows both). Extend Step, LogicStep or EndStep.",
     )
   })
 

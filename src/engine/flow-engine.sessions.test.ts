@@ -67,7 +67,7 @@ describe('listSessions', () => {
     [{ limit: 0 }, 'listSessions: limit must be a whole number from 1 to 1000; got 0.'],
     [{ limit: 1_001 }, 'listSessions: limit must be a whole number from 1 to 1000; got 1001.'],
     [{ limit: 1.5 }, 'listSessions: limit must be a whole number from 1 to 1000; got 1.5.'],
-    [{ limit: '5' }, 'listSessions: limit must be a whole number from 1 to 1000; got 5.'],
+    [{ limit: '5' }, "listSessions: limit must be a whole number from 1 to 1000; got the text '5'."],
     [{ limit: Number.POSITIVE_INFINITY }, 'listSessions: limit must be a whole number from 1 to 1000; got Infinity.'],
     [{ owner: undefined }, 'listSessions: name an owner, or leave owner out to list the sessions of everybody.'],
     [{ owner: '' }, 'listSessions: owner must be a string that is not empty.'],

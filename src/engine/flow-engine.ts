@@ -319,6 +319,7 @@ export class FlowEngine {
    * Calls `listener` for each event of a name. What it throws or rejects with is passed to `onListenerError`.
    *
    * @returns This engine.
+   * @throws `InvalidInputError` for a name that no event has, and a listener that is not a function.
    */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
     this.#context.events.on(name, listener)

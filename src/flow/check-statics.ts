@@ -3,6 +3,7 @@
  * and a wrong value would be stored with sessions, or match them by accident.
  */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+import { shownValue } from '../util/shown-value.js'
 
 const policies: readonly unknown[] = ['queue', 'reject', 'interrupt', 'latest']
 
@@ -63,18 +64,10 @@ function checkAliases(owner: string, aliases: unknown): void {
   if (!Array.isArray(aliases)) throw wrongStatic(owner, 'aliases', expected, aliases)
   for (const alias of aliases) {
     if (typeof alias === 'string' && alias.trim() !== '') continue
-    throw registrationError(`${owner}: static aliases must be ${expected}; got a list with ${show(alias)}.`)
+    throw registrationError(`${owner}: static aliases must be ${expected}; got a list with ${shownValue(alias)}.`)
   }
 }
 
 function wrongStatic(owner: string, name: string, expected: string, value: unknown): FlowRegistrationError {
-  return registrationError(`${owner}: static ${name} must be ${expected}; got ${show(value)}.`)
-}
-
-/** A value as error messages name it. */
-function show(value: unknown): string {
-  if (typeof value === 'string') return `the text '${value.slice(0, 40)}'`
-  if (Array.isArray(value)) return 'a list'
-  const isNamedByKind = (typeof value === 'object' && value !== null) || typeof value === 'function'
-  return isNamedByKind ? `a value of type ${typeof value}` : String(value)
+  return registrationError(`${owner}: static ${name} must be ${expected}; got ${shownValue(value)}.`)
 }

@@ -49,6 +49,23 @@ describe('a batch of flows', () => {
   })
 })
 
+class Desk {}
+class Shop extends flowOf(place('Start')) {}
+
+test.each<readonly [string, unknown, string]>([
+  ['a class in place of a list', Shop, "the class 'Shop'"],
+  ['an object in place of a class', [new Shop()], "an object of the class 'Shop'"],
+  ['another class', [Desk], "the class 'Desk'"],
+  ['a hole in a list', [undefined], 'undefined'],
+  ['a map with a blank name', { ' ': Booking }, 'a map with a blank name'],
+  ['a blank id', [named(' ')], 'a flow class whose static id is not a text, or is blank'],
+])('the error of %s says what was expected, and what was given', (_what, registration, given) => {
+  const details = `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`
+  expect(() => new FlowRegistry().register(registration as FlowRegistration)).toThrow(
+    expect.objectContaining({ message: incomplete, details }),
+  )
+})
+
 describe('a flow is refused', () => {
   const refusal = (registration: unknown): unknown => {
     try {
@@ -105,17 +122,17 @@ describe('static properties', () => {
     ['version', 0, `${version}; got 0`],
     ['version', 1.5, `${version}; got 1.5`],
     ['version', Number.POSITIVE_INFINITY, `${version}; got Infinity`],
-    ['version', {}, `${version}; got a value of type object`],
+    ['version', {}, `${version}; got an object`],
     ['version', undefined, `${version}; got undefined`],
     ['aliases', 'Shipping', `${aliases}; got the text 'Shipping'`],
     ['aliases', undefined, `${aliases}; got undefined`],
     ['aliases', null, `${aliases}; got null`],
     ['aliases', ['Shipping', ' '], `${aliases}; got a list with the text ' '`],
     ['aliases', [7], `${aliases}; got a list with 7`],
-    ['aliases', new Set(['Shipping']), `${aliases}; got a value of type object`],
+    ['aliases', new Set(['Shipping']), `${aliases}; got an object of the class 'Set'`],
     ['outdated', 'ignore', "outdated must be 'refuse' or 'restart'; got the text 'ignore'"],
     ['outdated', true, "outdated must be 'refuse' or 'restart'; got true"],
-    ['migrate', {}, 'migrate must be a function; got a value of type object'],
+    ['migrate', {}, 'migrate must be a function; got an object'],
     ['migrate', ['a'], 'migrate must be a function; got a list'],
   ])('%s may not be %o', (name, value, problem) => {
     const registry = new FlowRegistry()

@@ -2,6 +2,7 @@
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import type { SessionDocument } from '../session/session-document.js'
 import { isPlainObject } from '../util/json.js'
+import { shownValue } from '../util/shown-value.js'
 import type { Awaitable } from './base-step.js'
 import { checkFlowStatics } from './check-statics.js'
 import { createCompactor, type FlowCompaction } from './compaction.js'
@@ -117,15 +118,16 @@ export class FlowRegistry {
 /** The classes to register, with their keys if the registration is a map. */
 function entriesOf(registration: FlowRegistration): readonly (readonly [string | undefined, unknown])[] {
   if (Array.isArray(registration)) return Array.from(registration, (flow: unknown) => [undefined, flow] as const)
-  if (!isPlainObject(registration)) throw incomplete()
+  if (!isPlainObject(registration)) throw incomplete(shownValue(registration))
   const entries = Object.entries(registration)
-  if (entries.some(([name]) => name.trim() === '')) throw incomplete()
+  if (entries.some(([name]) => name.trim() === '')) throw incomplete('a map with a blank name')
   return entries
 }
 
 /** The ID of a flow, which must match its key if it was registered with one. */
 function idOf({ id }: FlowConstructor, name: string | undefined): string {
-  if (typeof id !== 'string' || id.trim() === '') throw incomplete()
+  if (typeof id !== 'string' || id.trim() === '')
+    throw incomplete('a flow class whose static id is not a text, or is blank')
   if (name !== undefined && name !== id) {
     throw registrationError(`Flow registration '${name}' must match Flow ID '${id}'.`)
   }
@@ -138,12 +140,16 @@ function isFlowConstructor(value: unknown): value is FlowConstructor {
 
 /** A class that is a flow by its methods and not by its class is one of another copy of this package. */
 function notAFlow(value: unknown): FlowRegistrationError {
-  if (typeof value !== 'function' || value === Flow || !('addContext' in Object(value.prototype))) return incomplete()
+  if (typeof value !== 'function' || value === Flow || !('addContext' in Object(value.prototype))) {
+    return incomplete(shownValue(value))
+  }
   return registrationError(
     `The class '${value.name}' extends Flow of another copy of turnkeeper. Install one copy: npm ls turnkeeper shows both.`,
   )
 }
 
-function incomplete(): FlowRegistrationError {
-  return registrationError('A registered flow must have a name and constructor.')
+/** The contract has the sentence. @param given - What was registered. */
+function incomplete(given: string): FlowRegistrationError {
+  const details = `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`
+  return registrationError('A registered flow must have a name and constructor.', details)
 }

@@ -108,6 +108,10 @@ describe('tool refuses, when it is called,', () => {
     expect(message({ parallel })).toBe(`parallel of tool 'book' must be true or false; got ${typeof parallel}.`)
   })
 
+  test.each(['schema', 'parameters', 'inputSchema'])('the arguments as %s, as others name them', (name) => {
+    expect(message({ [name]: {} })).toContain("Did you mean 'input'?")
+  })
+
   test('an option that it does not have', () => {
     expect(message({ timeoutMs: 5 })).toBe(
       "Tool 'book' has no option 'timeoutMs'. The options are name, description, input, inputJsonSchema, toolTimeoutMs, parallel, execute. Did you mean 'toolTimeoutMs'?",
@@ -173,7 +177,7 @@ test.each([0, -1, Number.NaN, '500', null])(
   (given) => {
     const toolTimeoutMs = given as number
     expect(() => tool({ name: 'act', description: 'Acts.', toolTimeoutMs, execute: () => 1 })).toThrow(
-      `toolTimeoutMs of tool 'act' must be a number above 0, or Infinity for no bound; got ${String(given)}.`,
+      `toolTimeoutMs of tool 'act' must be a number above 0, or Infinity for no bound; got ${typeof given === 'string' ? `the text '${given}'` : given}.`,
     )
   },
 )

@@ -147,7 +147,9 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
   const unknown = findUnknownName(options, optionNames)
   if (unknown !== undefined) {
     const known = Object.keys(optionNames)
-    const hint = hintAt(unknown === 'parameters' ? 'input' : unknown, known)
+    // As other libraries name it.
+    const isInput = unknown === 'parameters' || unknown === 'schema'
+    const hint = hintAt(isInput ? 'input' : unknown, known)
     throw flowCodeError(`Tool '${name}' has no option '${unknown}'. The options are ${known.join(', ')}.${hint}`)
   }
   return {

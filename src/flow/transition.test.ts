@@ -142,8 +142,9 @@ describe('withState', () => {
   })
 
   test.each([
-    ['a text', 'Ada', "withState needs an object; got 'Ada'."],
-    ['a list', ['Ada'], 'withState needs an object; got an object.'],
+    ['a text', 'Ada', "withState needs an object; got the text 'Ada'."],
+    ['a list', ['Ada'], 'withState needs an object; got a list.'],
+    ['a promise', Promise.resolve({}), 'withState needs an object; got a promise: await it first.'],
     ['null', null, 'withState needs an object; got null.'],
     [
       'a function',
@@ -201,7 +202,7 @@ describe('withContentType', () => {
     expect(() => reply('a').withContentType(type)).toThrow(
       expect.objectContaining({
         code: 'FLOW_ERROR',
-        message: `withContentType needs a media type like 'text/csv'; got '${type}'.`,
+        message: `withContentType needs a media type like 'text/csv'; got the text '${type.replaceAll(/\p{C}/gu, '\uFFFD')}'.`,
       }),
     )
   })
@@ -214,7 +215,7 @@ describe('withContentType', () => {
   })
 
   test('shows only the beginning of a long text in its error', () => {
-    expect(() => reply('a').withContentType('x'.repeat(70))).toThrow(`; got '${'x'.repeat(60)}'.`)
+    expect(() => reply('a').withContentType('x'.repeat(300))).toThrow(`; got the text '${'x'.repeat(199)}…'.`)
   })
 })
 
@@ -254,7 +255,7 @@ describe('withContentType with base64', () => {
   test('refuses any other encoding', () => {
     const transition = reply('AAEC')
     expect(() => untyped(transition.withContentType).call(transition, 'image/png', { encoding: 'hex' })).toThrow(
-      "withContentType needs the encoding 'base64'; got 'hex'.",
+      "withContentType needs the encoding 'base64'; got the text 'hex'.",
     )
   })
 })

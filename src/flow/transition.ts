@@ -7,6 +7,7 @@ import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
+import { shownValue } from '../util/shown-value.js'
 import { refuseModifier, type TransitionKind } from './transition-modifiers.js'
 
 /** A reply to the user: a text, or an object or array that is sent as JSON text. */
@@ -100,11 +101,11 @@ export class Transition<State = unknown> {
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
     refuseModifier(this.fields.kind, 'withContentType')
     if (typeof contentType !== 'string' || !isContentType(contentType)) {
-      throw flowCodeError(`withContentType needs a media type like 'text/csv'; got ${show(contentType)}.`)
+      throw flowCodeError(`withContentType needs a media type like 'text/csv'; got ${shownValue(contentType)}.`)
     }
     const { encoding } = options
     if (encoding !== undefined && encoding !== 'base64') {
-      throw flowCodeError(`withContentType needs the encoding 'base64'; got ${show(encoding)}.`)
+      throw flowCodeError(`withContentType needs the encoding 'base64'; got ${shownValue(encoding)}.`)
     }
     const { encoding: _previous, ...fields } = this.fields
     return new Transition({ ...fields, contentType, ...(encoding === undefined ? {} : { encoding }) }).#checked()
@@ -117,7 +118,7 @@ export class Transition<State = unknown> {
    */
   withState(state: Partial<State>): Transition<State> {
     refuseModifier(this.fields.kind, 'withState')
-    if (!isPlainObject(state)) throw flowCodeError(`withState needs an object; got ${show(state)}.`)
+    if (!isPlainObject(state)) throw flowCodeError(`withState needs an object; got ${shownValue(state)}.`)
     return this.#with({
       state: copyJson(state, 'state', maxStateDepth, refuse('withState cannot store this')) as JsonObject,
     })
@@ -183,7 +184,7 @@ export type StateOf<Target> = Target extends new () => { state: infer State } ? 
  */
 export function go<Target extends StepTarget | string>(target: Target): Transition<StateOf<Target>> {
   if (typeof target !== 'function' && typeof target !== 'string') {
-    throw flowCodeError(`go needs a step class or a step ID; got ${show(target)}.`)
+    throw flowCodeError(`go needs a step class or a step ID; got ${shownValue(target)}.`)
   }
   return new Transition({ kind: 'go', target })
 }
@@ -253,7 +254,7 @@ export function finish(content?: ReplyContent): Transition {
 function replyText(content: unknown, builder: string): string {
   if (typeof content === 'string') return content
   if (typeof content !== 'object' || content === null) {
-    throw flowCodeError(`${builder} needs a text or an object; got ${show(content)}.`)
+    throw flowCodeError(`${builder} needs a text or an object; got ${shownValue(content)}.`)
   }
   return JSON.stringify(copyJson(content, 'content', maxStateDepth, refuse(`${builder} cannot send this`)))
 }
@@ -264,10 +265,5 @@ function refuse(what: string): (problem: string, cause: Error) => Error {
 
 function requireText(text: unknown, builder: string): string {
   if (typeof text === 'string') return text
-  throw flowCodeError(`${builder} needs a text; got ${show(text)}.`)
-}
-
-function show(value: unknown): string {
-  if (typeof value === 'string') return `'${value.slice(0, 60)}'`
-  return value === null || typeof value !== 'object' ? String(value) : 'an object'
+  throw flowCodeError(`${builder} needs a text; got ${shownValue(text)}.`)
 }

@@ -87,8 +87,9 @@ export interface Turn {
    * Does something in the world once: a payment, a mail, an order. The first call of a name runs `work` and keeps its
    * result with the session; later calls, in this turn and in all others, return that result and run nothing. The
    * result is kept even if the turn fails, is cancelled or interrupted, reaches its deadline, or the engine closes; so
-   * the repeat of such a turn does not do the work again. Two calls of one name at once share one run. Not kept: what
-   * `work` throws; the result of work that still runs when its turn ends, and a result that cannot be stored (these are
+   * the repeat of such a turn does not do the work again. Await it: a turn that commits while the work goes on does not
+   * have its result, and the log warns of that. Two calls of one name at once share one run. Not kept: what `work`
+   * throws; the result of work that still runs when its turn ends, and a result that cannot be stored (these are
    * uncertain in the next call); and, without `durable`, what a turn did that ends with a
    * conflict or whose process dies.
    *

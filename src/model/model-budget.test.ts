@@ -39,7 +39,7 @@ describe('budgets are refused', () => {
     [
       'a text',
       { turn: { modelCalls: '5' } },
-      'Engine: budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got 5.',
+      "Engine: budgets.turn.modelCalls must be a number above 0, or Infinity for no bound; got the text '5'.",
     ],
     [
       'null for an amount',

@@ -71,6 +71,7 @@ describe('registration of', () => {
   const noModel = 'A model must have a `provider` and a `name` that are not blank.'
 
   test.each([
+    ['a map of providers', {}, 'The model providers must be a list, as in providers: [provider]; got an object.'],
     ['no provider', [undefined], noProvider],
     ['a provider without a name', [{ resolve: () => undefined }], noProvider],
     ['a provider with a blank name', [provider(' ')], noProvider],
@@ -82,6 +83,11 @@ describe('registration of', () => {
   })
 
   test.each([
+    [
+      'a single model',
+      { provider: 'cloud', name: 'small' },
+      'The models must be a list, as in models: [model]; got an object.',
+    ],
     ['no model', [undefined], noModel],
     ['a model without a provider', [{ name: 'small' }], noModel],
     ['a model with a blank name', [{ provider: 'cloud', name: '' }], noModel],

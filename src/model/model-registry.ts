@@ -11,6 +11,7 @@ import {
   registrationError,
 } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
+import { shownValue } from '../util/shown-value.js'
 import type {
   Model,
   ModelPrices,
@@ -38,6 +39,7 @@ export class ModelRegistry {
   readonly #models = new Map<string, Map<string, Model>>()
 
   registerProviders(providers: readonly ModelProviderAdapter[], replace: boolean): void {
+    checkList('model providers', 'providers: [provider]', providers)
     for (const provider of providers) checkProvider(provider)
     for (const provider of providers) {
       if (replace || !this.#providers.has(provider.provider)) this.#providers.set(provider.provider, provider)
@@ -45,6 +47,7 @@ export class ModelRegistry {
   }
 
   registerModels(models: readonly Model[], replace: boolean): void {
+    checkList('models', 'models: [model]', models)
     for (const model of models) checkModel(model)
     for (const model of models) {
       const ofProvider = this.#models.get(model.provider) ?? new Map<string, Model>()
@@ -115,6 +118,11 @@ function parseParams(selection: ResolvedModelSelection, schema: StandardSchemaV1
     throw invalidInput(`The parameters of ${nameOf(selection)} are not valid: ${issues}.`)
   }
   return { ...selection, params: copyParams(result.value, nameOf(selection)) }
+}
+
+function checkList(what: string, example: string, given: unknown): void {
+  if (Array.isArray(given)) return
+  throw registrationError(`The ${what} must be a list, as in ${example}; got ${shownValue(given)}.`)
 }
 
 function checkProvider(provider: ModelProviderAdapter): void {

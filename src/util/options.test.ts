@@ -8,6 +8,7 @@ import {
   type NumberRange,
   numbersWithDefaults,
 } from './options.js'
+import { shownValue } from './shown-value.js'
 
 const known = { origin: true, credentials: true }
 
@@ -116,14 +117,15 @@ describe('checkNumber', () => {
     for (const value of taken) expect(() => checkNumber('make', 'size', value, range)).not.toThrow()
     for (const value of refusedValues) {
       expect(() => checkNumber('make', 'size', value, range)).toThrow(
-        refused(`make: size must be ${words}; got ${String(value)}.`),
+        refused(`make: size must be ${words}; got ${shownValue(value)}.`),
       )
     }
   })
 
   test('never fails to say what it got', () => {
     expect(() => checkNumber('make', 'size', Object.create(null))).toThrow('got an object.')
-    expect(() => checkNumber('make', 'size', [])).toThrow('got an object.')
+    expect(() => checkNumber('make', 'size', [])).toThrow('got a list.')
+    expect(() => checkNumber('make', 'size', '3')).toThrow("got the text '3'.")
     expect(() => checkNumber('make', 'size', Symbol('size'))).toThrow('got Symbol(size).')
   })
 })

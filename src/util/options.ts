@@ -4,6 +4,7 @@
  * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
  */
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
+import { shownValue } from './shown-value.js'
 
 export { invalidInput }
 
@@ -55,9 +56,9 @@ export function hintAt(unknown: string, names: readonly string[]): string {
   return meant === undefined ? '' : ` Did you mean '${meant}'?`
 }
 
-/** `-user-message-` for `userMessage`. */
+/** `-user-message-` for `userMessage`, `-turn-end-` for `turn:end`. */
 function wordsOf(name: string): string {
-  return `-${name.replace(/[A-Z]/g, '-$&').toLowerCase()}-`
+  return `-${name.replaceAll(':', '-').replace(/[A-Z]/g, '-$&').toLowerCase()}-`
 }
 
 function isOneLetterApart(a: string, b: string): boolean {
@@ -123,8 +124,8 @@ export function checkNumber(caller: string, path: string, value: unknown, range:
   const least = min === undefined ? 'above 0' : `of at least ${min}`
   const bounds = max === undefined ? least : `from ${min ?? 0} to ${max}`
   const expected = `${whole ? 'a whole number' : 'a number'} ${bounds}`
-  if (finite) throw invalidInput(`${caller}: ${path} must be ${expected}; got ${show(value)}.`)
-  throw invalidInput(`${caller}: ${path} must be ${expected}, or Infinity for no bound; got ${show(value)}.`)
+  if (finite) throw invalidInput(`${caller}: ${path} must be ${expected}; got ${shownValue(value)}.`)
+  throw invalidInput(`${caller}: ${path} must be ${expected}, or Infinity for no bound; got ${shownValue(value)}.`)
 }
 
 function isInRange(value: unknown, { min, max = Infinity, whole = false, finite = false }: NumberRange): boolean {
@@ -132,8 +133,4 @@ function isInRange(value: unknown, { min, max = Infinity, whole = false, finite 
   if (value === Infinity) return !finite
   if (whole && !Number.isSafeInteger(value)) return false
   return (min === undefined ? value > 0 : value >= min) && value <= max
-}
-
-function show(value: unknown): string {
-  return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }

@@ -85,9 +85,10 @@ export function checkConversationOptions(
   checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
 }
 
-/** @throws `InvalidInputError` for what is not a class. */
+/** @throws `InvalidInputError` for what is not the class of a flow, of this copy of the package or another. */
 export function checkFlow(caller: string, flow: unknown): void {
-  if (typeof flow !== 'function') throw invalidInput(`${caller}: the flow must be a class; got ${show(flow)}.`)
+  const isFlow = typeof flow === 'function' && 'addContext' in Object(flow.prototype)
+  if (!isFlow) throw invalidInput(`${caller}: the flow must be a class that extends Flow; got ${shownStep(flow)}.`)
 }
 
 /** @throws `InvalidInputError` for what is not the class of a step. */

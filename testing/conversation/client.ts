@@ -5,7 +5,7 @@
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
 import { isIdempotencyKey } from '../../src/util/patterns.js'
-import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { count, ExpectationError, list, show, shownWrong } from '../expectations/expectation-error.js'
 import { type ConversationTurn, numberIn, type TurnEnd } from './conversation-turn.js'
 import type { ConversationWorld, RequestEnd } from './conversation-world.js'
 import { StreamCheck } from './stream-check.js'
@@ -48,7 +48,7 @@ export function retryAs(client: RetryingClient, options: { readonly cutAfter?: n
   checkOptionNames('retryAs', options, { cutAfter: true })
   const { cutAfter } = options
   if (cutAfter !== undefined && !(Number.isInteger(cutAfter) && cutAfter > 0)) {
-    throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${String(cutAfter)}.`)
+    throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${shownWrong(cutAfter)}.`)
   }
   return { client, ...options }
 }

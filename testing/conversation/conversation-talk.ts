@@ -352,8 +352,9 @@ export class ConversationTalk {
     }
   }
 
-  /** Fails if the script or a double does not fit. */
+  /** Fails if the script or a double does not fit, or the flow did not wait for an effect. */
   #requireFit(): void {
     this.record.requireNo(this.world.model.complaint ?? this.world.tools.complaint)
+    this.record.check(this.world.effects.awaitProblem(this.record.turns))
   }
 }

@@ -110,6 +110,7 @@ export class ConversationWorld {
   forget(): void {
     this.#log.events = []
     this.requests = []
+    this.effects.forget()
   }
 
   /** Prepares a turn: summaries that earlier turns have left behind come first. */

@@ -3,8 +3,11 @@
  * and restarts, and can have the process die just after an effect. `conversation/process-death.ts` decides how it dies.
  */
 import type { Tool, Turn } from '../../src/index.js'
+import { ObservedPromise } from '../../src/util/observed-promise.js'
+import { type CallPlace, callPlace, placeText } from '../expectations/call-place.js'
 import { list, show } from '../expectations/expectation-error.js'
 import { withExecute } from '../tool-doubles/with-execute.js'
+import type { ConversationTurn } from './conversation-turn.js'
 import type { Problem } from './expectations.js'
 
 /**
@@ -27,6 +30,15 @@ interface EffectRun {
   readonly uncertain: boolean
 }
 
+/** One call of `turn.once`. */
+interface OnceCall {
+  readonly name: string
+  readonly turn: Turn
+  /** Where it was called. */
+  readonly place: CallPlace
+  readonly result: ObservedPromise<unknown>
+}
+
 interface Death {
   readonly name: string
   readonly before: DeathBefore
@@ -41,6 +53,8 @@ type OnceOptions = Parameters<Once>[2]
 export class EffectLog {
   readonly #runs: EffectRun[]
   readonly #watched = new WeakSet<Turn>()
+  /** The calls of `turn.once` since the last message began. */
+  #calls: OnceCall[] = []
   #death: Death | undefined
 
   /** @param from - Of the conversation that this one continues. */
@@ -69,9 +83,8 @@ export class EffectLog {
     this.#watched.add(turn)
     const once: Once = turn.once.bind(turn)
     const watched: Once = <T>(name: string, work: Work<T>, options: OnceOptions) => {
-      const result = this.#once(once, turn, name, work, options)
-      // As with the engine's own promise: flow code need not wait for it.
-      result.catch(() => undefined)
+      const result = ObservedPromise.of(this.#once(once, turn, name, work, options))
+      this.#calls.push({ name, turn, place: callPlace(), result })
       return result
     }
     Object.defineProperty(turn, 'once', { value: watched })
@@ -88,6 +101,30 @@ export class EffectLog {
         ),
       )
     })
+  }
+
+  /** A message begins: calls of earlier turns were checked. */
+  forget(): void {
+    this.#calls = []
+  }
+
+  /** The problem of a call of `turn.once` that flow code did not wait for, in one of these turns that has succeeded. */
+  awaitProblem(turns: readonly ConversationTurn[]): Problem | undefined {
+    for (const {
+      name,
+      turn: { number, session },
+      place,
+      result,
+    } of this.#calls) {
+      if (result.isObserved) continue
+      const turn = turns.find(
+        ({ reply, number: its }) => reply.success && reply.session === session.id && its === number,
+      )
+      if (turn === undefined) continue
+      const text = `turn.once('${String(name)}') was not awaited: the turn can end before its work does, and without the result a later call runs the work again. Write: await turn.once(...).${placeText('called', place)}`
+      return { text, turn }
+    }
+    return undefined
   }
 
   /** The problem of an effect that did not run exactly once. */

@@ -43,15 +43,22 @@ const untyped = {
 describe('is refused when it is given', () => {
   const at = (start: object) => () => untyped.Conversation.at(Acting, { step: Act, ...start })
   test.each<readonly [string, () => unknown]>([
-    ['Conversation: the flow must be a class; got undefined.', () => new untyped.Conversation()],
-    ['Conversation: the flow must be a class; got {}.', () => new untyped.Conversation({})],
-    ['Conversation.at: the flow must be a class; got "Acting".', () => untyped.Conversation.at('Acting')],
+    ['Conversation: the flow must be a class that extends Flow; got undefined.', () => new untyped.Conversation()],
+    ['Conversation: the flow must be a class that extends Flow; got {}.', () => new untyped.Conversation({})],
+    [
+      'Conversation.at: the flow must be a class that extends Flow; got "Acting".',
+      () => untyped.Conversation.at('Acting'),
+    ],
+    [
+      'Conversation: the flow must be a class that extends Flow; got the class Act.',
+      () => new untyped.Conversation(Act),
+    ],
     ['coverageOf: a flow must be a class; got undefined.', () => coverageOf(undefined as never)],
     ['coverageOf: a flow must be a class; got {}.', () => coverageOf([Acting, {} as never])],
     ['coverageOf: a flow must be a class; got undefined.', () => pathsOf(undefined as never)],
     ['Conversation: judge must have the method problemOf.', () => new untyped.Conversation(Acting, { judge: {} })],
     [
-      'Conversation: judge.hangAfterMs must be a number above 0, or Infinity for no bound; got 30s.',
+      "Conversation: judge.hangAfterMs must be a number above 0, or Infinity for no bound; got the text '30s'.",
       () => new untyped.Conversation(Acting, { judge: { problemOf: () => undefined, hangAfterMs: '30s' } }),
     ],
     ['Conversation: coverage must have the method watch.', () => new untyped.Conversation(Acting, { coverage: {} })],

@@ -668,7 +668,7 @@ describe('replay', () => {
 
   test('refuses what is neither a flow nor a recording', async () => {
     const untyped = replay as (...values: unknown[]) => Promise<unknown>
-    await expect(untyped()).rejects.toThrow('replay: the flow must be a class; got undefined.')
+    await expect(untyped()).rejects.toThrow('replay: the flow must be a class that extends Flow; got undefined.')
     await expect(untyped(Onboarding)).rejects.toThrow(
       new ExpectationError(
         'replay: the recording is not whole. Missing, or of another type: flow, sessionId, startedAt, completed, states, context, a turn.\nrecordingOf(document) returns a whole one.',

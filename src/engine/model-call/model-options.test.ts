@@ -51,7 +51,7 @@ describe('refused, by name', () => {
     ],
     [
       { modelRetry: { maxAttempts: '3' } },
-      'FlowEngine: modelRetry.maxAttempts must be a number of at least 1, or Infinity for no bound; got 3.',
+      "FlowEngine: modelRetry.maxAttempts must be a number of at least 1, or Infinity for no bound; got the text '3'.",
     ],
     [{ circuitBreaker: 'off' }, 'FlowEngine: circuitBreaker must be an object.'],
     [

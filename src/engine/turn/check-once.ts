@@ -32,7 +32,11 @@ export function isDurable(name: string, work: unknown, options: OnceOptions): bo
   throw flowCodeError(`durable of turn.once('${name}') must be true or false; got ${typeof durable}.`)
 }
 
-/** The error of code that goes on when its turn, or its part of the turn, is over. */
-export function hasEnded(name: string): FlowError {
-  return flowCodeError(`turn.once('${name}') was called, or its work ended, when the turn was over.`)
+/**
+ * The error of code that goes on when its turn, or its part of the turn, is over.
+ *
+ * @param cause - What its work has thrown.
+ */
+export function hasEnded(name: string, cause?: unknown): FlowError {
+  return flowCodeError(`turn.once('${name}') was called, or its work ended, when the turn was over.`, cause)
 }

@@ -25,7 +25,7 @@ describe('a flow is refused before any session is touched', () => {
     'with no list of steps': [undefined, "Flow 'Test' must return at least one step class from steps()."],
     'with an object in place of a class': [
       [Start, new Start()],
-      "Flow 'Test': steps() must list step classes; got a value of type object. Extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got an object. Extend Step, LogicStep or EndStep.",
     ],
     'with an arrow function in place of a class': [
       [() => new Start()],
@@ -33,11 +33,15 @@ describe('a flow is refused before any session is touched', () => {
     ],
     'with a class that is not a step': [
       [class Start {}],
-      "Flow 'Test': steps() must list step classes; got 'Start'. Extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got the class 'Start'. Extend Step, LogicStep or EndStep.",
     ],
     'with a step of no kind': [
       [class Odd extends BaseStep {}],
-      "Flow 'Test': steps() must list step classes; got 'Odd'. Extend Step, LogicStep or EndStep.",
+      "Flow 'Test': steps() must list step classes; got the class 'Odd'. Extend Step, LogicStep or EndStep.",
+    ],
+    'with a logic step without run': [
+      [class Idle extends (LogicStep as unknown as new () => End) {}],
+      "Flow 'Test', step 'Idle': a LogicStep must have a method run(turn) that returns a transition; run is undefined.",
     ],
     'with two steps of one ID': [
       [Start, place('Start')],
@@ -87,7 +91,7 @@ describe('a flow is refused before any session is touched', () => {
     ],
     'with a stateSchema that is not one': [
       [withSchema({ parse: () => ({}) })],
-      "Flow 'Test', step 'Start': static stateSchema must be a Standard Schema (Zod, Valibot, ArkType); got a value of type object.",
+      "Flow 'Test', step 'Start': static stateSchema must be a Standard Schema (Zod, Valibot, ArkType); got an object.",
     ],
     'with null as stateSchema': [
       [withSchema(null)],

@@ -13,6 +13,7 @@ import type { Flow } from '../../flow/flow.js'
 import { LogicStep } from '../../flow/logic-step.js'
 import { Step } from '../../flow/step.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
+import { shownValue } from '../../util/shown-value.js'
 
 const noAliases: ReadonlyMap<string, string> = new Map()
 
@@ -111,6 +112,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
     checkStatics(stepClass, flowName, id)
     if (steps.has(id)) throw usedTwice(id, flowName)
     const step = new stepClass()
+    checkRun(step, flowName, id)
     steps.set(id, step)
     schemas = withSchema(schemas, stepClass, id)
     aliases = withAliases(aliases, stepClass, id, flowName)
@@ -132,13 +134,24 @@ function checkStatics(stepClass: StepConstructor, flowName: string, id: string):
   checkedClasses.add(stepClass)
 }
 
+/** It may be a field of the object, so that the class does not show it. */
+function checkRun(step: BaseStep, flowName: string, id: string): void {
+  if (!(step instanceof LogicStep)) return
+  const run: unknown = step.run
+  if (typeof run === 'function') return
+  throw registrationError(
+    `Flow '${flowName}', step '${id}': a LogicStep must have a method run(turn) that returns a transition; run is ${shownValue(run)}.`,
+  )
+}
+
 /** Attaches the steps to a draft: from now on their state is that of the draft. */
 export function attachSteps(draft: StepRuntime & { readonly steps: FlowSteps }): void {
   for (const [stepId, step] of draft.steps.all()) BaseStep.attach(step, draft, stepId)
 }
 
 function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[] {
-  const classes: unknown = flow.steps()
+  // A class in JavaScript may lack it.
+  const classes: unknown = typeof flow.steps === 'function' ? flow.steps() : undefined
   if (classes instanceof Promise) {
     throw registrationError(
       `Flow '${flowName}': steps() returned a promise. Take away async, and return the list itself.`,
@@ -198,13 +211,12 @@ function usedTwice(id: string, flowName: string): FlowRegistrationError {
 }
 
 function kindOf(value: unknown): string {
-  if (typeof value === 'function') {
-    const name = value.name === '' ? 'a function without a name' : `'${value.name}'`
-    // A step class by its methods, yet not by its class.
-    const isCopied = 'onEnter' in Object(value.prototype) && !(value.prototype instanceof BaseStep)
-    return isCopied ? `${name} of another copy of turnkeeper (npm ls turnkeeper shows both)` : name
-  }
-  return value === null || value === undefined ? String(value) : `a value of type ${typeof value}`
+  // A step class by its methods, yet not by its class.
+  const isCopied =
+    typeof value === 'function' && 'onEnter' in Object(value.prototype) && !(value.prototype instanceof BaseStep)
+  return isCopied
+    ? `${shownValue(value)} of another copy of turnkeeper (npm ls turnkeeper shows both)`
+    : shownValue(value)
 }
 
 function checkStepId(stepClass: StepConstructor, flowName: string): string {

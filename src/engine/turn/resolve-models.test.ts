@@ -93,6 +93,6 @@ test.each([
   ['toolTimeoutMs', '500'],
 ])('a step with a %s of %j is refused before the session is touched', (name, value) => {
   expect(() => resolved(large, small, { [name]: value })).toThrow(
-    `${name} of step 'Ask' must be a number above 0, or Infinity for no bound; got ${String(value)}.`,
+    `${name} of step 'Ask' must be a number above 0, or Infinity for no bound; got ${typeof value === 'string' ? `the text '${value}'` : value}.`,
   )
 })

@@ -215,6 +215,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }
   compaction?.committed(document)
+  control.effects?.committed()
   return successEnvelope(document.id, reply, completed)
 }
 

@@ -14,10 +14,13 @@ import type { SessionDocument, SessionEffect, SessionEffects } from '../../sessi
 import { digestOf } from '../../util/digest.js'
 import { isoTime } from '../../util/iso-time.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue, jsonSize, setOwn } from '../../util/json.js'
+import { ObservedPromise } from '../../util/observed-promise.js'
 import type { EngineContext } from '../engine-context.js'
 import { depthExceeded, limitExceeded } from '../engine-limits.js'
+import type { FailedTurn } from '../engine-options.js'
 import { asFlowError } from '../error-text.js'
 import { checkName, hasEnded, isDurable } from './check-once.js'
+import { type OnceCall, OnceReports } from './once-reports.js'
 import type { TurnDraft } from './turn-draft.js'
 
 type Once = Turn['once']
@@ -27,6 +30,7 @@ type OnceOptions = Parameters<Once>[2]
 /** What the effects need of their turn: `turn-control.ts` has it. */
 interface EffectsControl {
   readonly engine: EngineContext
+  readonly ids: FailedTurn
   readonly draft: TurnDraft | undefined
   readonly lockHolder: LockHolder | undefined
   readonly mayBeginEffects: boolean
@@ -58,7 +62,8 @@ export class TurnEffects {
   #stored: ReadonlyMap<string, SessionEffect>
   /** The model calls that are counted in what this turn has stored; `undefined` where it has stored nothing. */
   #storedCalls: number | undefined
-  readonly #running = new Map<string, Promise<JsonValue>>()
+  /** The work that goes on, by name, with the call that began it. */
+  readonly #running = new Map<string, OnceCall & { readonly run: Promise<JsonValue> }>()
   /** The names that the turn forgets if it commits. */
   readonly #forgotten = new Set<string>()
   /** The last write that was asked for; `undefined` where none is under way. It does not reject. */
@@ -67,9 +72,11 @@ export class TurnEffects {
   writeFailure: FlowError | undefined
   /** Whether work may begin and results count: until the turn decides what it stores. */
   #isOpen: boolean
+  readonly #reports: OnceReports
 
   constructor(control: EffectsControl) {
     this.#control = control
+    this.#reports = new OnceReports(control)
     this.#isOpen = control.mayBeginEffects
     this.#kept = new Map(Object.entries(this.#draft.loaded?.effects ?? {}))
     this.#stored = new Map(this.#kept)
@@ -77,9 +84,11 @@ export class TurnEffects {
 
   /** See `turn.once`. @param draft - That of the caller's part of the turn. */
   once(draft: TurnDraft, name: string, work: Work, options: OnceOptions): Promise<JsonValue> {
-    const result = this.#once(draft, name, work, options)
+    const outcome = this.#once(draft, name, work, options)
     // Flow code need not wait for it, and a failure that nobody receives ends a process.
-    result.catch(() => undefined)
+    const result = ObservedPromise.of(outcome)
+    const { currentStep: step } = draft
+    outcome.catch((error: unknown) => this.#reportFailure({ name, step }, result, error))
     return result
   }
 
@@ -102,6 +111,13 @@ export class TurnEffects {
   async finish(): Promise<void> {
     while (this.#lastWrite !== undefined) await this.#lastWrite
     this.#isOpen = false
+    const isKept = (name: string): boolean => !this.#forgotten.has(name) && this.#kept.get(name)?.result !== undefined
+    this.#reports.close(new Map([...this.#running].filter(([name]) => !isKept(name))))
+  }
+
+  /** The turn was committed: the log says of which work it does not have the result. */
+  committed(): void {
+    this.#reports.committed()
   }
 
   /** Before a failed turn is settled: as {@link finish}, but what waits to be written is not written any more. */
@@ -179,7 +195,7 @@ export class TurnEffects {
     this.#check(name)
     if (!this.#isCurrent(draft)) throw hasEnded(name)
     const running = this.#running.get(name)
-    if (running !== undefined) return running
+    if (running !== undefined) return running.run
     const kept = this.#kept.get(name)
     // What this turn did, or an earlier attempt at it, is not done again: the service would get the same key.
     const isForgotten = this.#forgotten.has(name) && kept?.turn !== draft.turnNumber
@@ -192,8 +208,15 @@ export class TurnEffects {
     const run = Promise.resolve()
       .then(async () => (await this.#resultUnderWay(begun, kept)) ?? this.#run(begun, work))
       .finally(() => this.#running.delete(name))
-    this.#running.set(name, run)
+    this.#running.set(name, { name, step: draft.currentStep, run })
     return run
+  }
+
+  #reportFailure(call: OnceCall, result: ObservedPromise<JsonValue>, thrown: unknown): void {
+    const isLate = !this.#isOpen
+    // That the turn was over, and nothing else, is what the warning about unfinished work says.
+    const error = isLate ? (thrown as Error).cause : thrown
+    if (error !== undefined) this.#reports.addFailed({ ...call, result, error, isLate })
   }
 
   /**
@@ -276,7 +299,7 @@ export class TurnEffects {
     try {
       await working
     } catch (thrown) {
-      this.#check(name)
+      this.#check(name, thrown)
       // Nothing was done; but of an earlier beginning that is still unknown.
       if (!uncertain) this.#keep(name, former)
       if (wasForgotten && partOfTurn === this.#draft) this.#forgotten.add(name)
@@ -326,10 +349,13 @@ export class TurnEffects {
     else this.#kept.set(name, effect)
   }
 
-  /** @throws The abort, or that the turn has ended: nothing more may begin, and no result counts. */
-  #check(name = ''): void {
+  /**
+   * @param cause - What the work has thrown.
+   * @throws The abort, or that the turn has ended: nothing more may begin, and no result counts.
+   */
+  #check(name = '', cause?: unknown): void {
     this.#control.check()
-    if (!this.#isOpen) throw hasEnded(name)
+    if (!this.#isOpen) throw hasEnded(name, cause)
   }
 
   #copyResult(name: string, returned: unknown): JsonValue {

@@ -10,6 +10,29 @@ const effectTests = [
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const effectMutations = [
   {
+    file: 'src/engine/turn/once-reports.ts',
+    tests: ['src/engine/flow-engine.not-awaited-effects.'],
+    rows: [
+      [
+        'log silent about work that a stored turn left behind',
+        'OnceReports.committed',
+        { piece: 'this.#warnOf(call)', becomes: 'void call' },
+      ],
+      ['log silent about a failure that no code received', 'OnceReports.#logFailed', { body: '{}' }],
+    ],
+  },
+  {
+    file: 'testing/conversation/effect-log.ts',
+    tests: ['testing/conversation/not-awaited.'],
+    rows: [
+      [
+        'conversation passes although turn.once was not awaited',
+        'EffectLog.awaitProblem',
+        { body: '{ return undefined }' },
+      ],
+    ],
+  },
+  {
     file: 'src/engine/turn/turn-effects.ts',
     tests: effectTests,
     rows: [

@@ -1,0 +1,26 @@
+/** A promise that knows whether any code has asked for its outcome: `await`, `then`, `catch` and `finally` do. */
+export class ObservedPromise<T> extends Promise<T> {
+  /** What `then` returns is an ordinary promise. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  /** Whether any code has asked for the outcome. */
+  isObserved = false
+
+  /** @param outcome - Settles the promise. If it rejects and nobody asked for it, the process does not end. */
+  static of<T>(outcome: Promise<T>): ObservedPromise<T> {
+    const observed = new ObservedPromise<T>((resolve) => resolve(outcome))
+    Promise.prototype.then.call(observed, undefined, () => undefined)
+    return observed
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls it, and no other member shows whether code waits
+  override then<Fulfilled = T, Rejected = never>(
+    onFulfilled?: ((value: T) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    this.isObserved = true
+    return super.then(onFulfilled, onRejected)
+  }
+}
