@@ -1,6 +1,6 @@
 /**
- * The entry point `turnkeeper/testing/vitest/plugin`: vitest runs `*.scenario.md` files. It imports nothing of vitest, because the
- * configuration that it is used in is loaded where vitest itself cannot be.
+ * The entry point `turnkeeper/testing/vitest/plugin`: vitest runs `*.scenario.md` files. It imports nothing of vitest,
+ * because the configuration that it is used in is loaded where vitest itself cannot be.
  *
  * @module turnkeeper/testing/vitest/plugin
  */
@@ -78,12 +78,16 @@ function setupCode(named: string | undefined, found: string | undefined): string
   if (named === undefined) return ['const setup = undefined']
   if (found !== undefined) return [`import * as module from ${JSON.stringify(found)}`, ...coveredSetup]
   const problem = `The set-up cannot be found: there is no ${namesOf(named).join(' and no ')}.`
-  return [`const setup = () => { throw new Error(${JSON.stringify(problem)}) }`]
+  return [
+    `import { ExpectationError } from 'turnkeeper/testing'`,
+    // Of any other error the failure would show the place here, which is none of the file.
+    `const setup = () => { throw new ExpectationError(${JSON.stringify(problem)}) }`,
+  ]
 }
 
 /**
- * Makes the set-up of each scenario, and passes what its `coverage` counted to the reporter of `testing/vitest/reporter.ts`. A coverage
- * of `coverFlows` passes itself, in a place of its own.
+ * Makes the set-up of each scenario, and passes what its `coverage` counted to the reporter of
+ * `testing/vitest/reporter.ts`. A coverage of `coverFlows` passes itself, in a place of its own.
  */
 const coveredSetup: readonly string[] = [
   'const coverages = new Set()',
