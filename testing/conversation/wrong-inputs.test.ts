@@ -46,9 +46,9 @@ describe('is refused when it is given', () => {
     ['Conversation: the flow must be a class; got undefined.', () => new untyped.Conversation()],
     ['Conversation: the flow must be a class; got {}.', () => new untyped.Conversation({})],
     ['Conversation.at: the flow must be a class; got "Acting".', () => untyped.Conversation.at('Acting')],
-    ['coverageOf: a flow must be a class; got undefined.', () => coverageOf(undefined as never)],
-    ['coverageOf: a flow must be a class; got {}.', () => coverageOf([Acting, {} as never])],
-    ['coverageOf: a flow must be a class; got undefined.', () => pathsOf(undefined as never)],
+    ['coverageOf: a flow must be a class of a flow; got undefined.', () => coverageOf(undefined as never)],
+    ['coverageOf: a flow must be a class of a flow; got {}.', () => coverageOf([Acting, {} as never])],
+    ['pathsOf: a flow must be a class of a flow; got undefined.', () => pathsOf(undefined as never)],
     ['Conversation: judge must have the method problemOf.', () => new untyped.Conversation(Acting, { judge: {} })],
     [
       'Conversation: judge.hangAfterMs must be a number above 0, or Infinity for no bound; got 30s.',

@@ -3,10 +3,12 @@
  * along the transitions that `static next` declares. It is where a new test starts; nothing is run.
  */
 import type { FlowConstructor } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { codeOf } from '../expectations/code-of.js'
-import { ExpectationError } from '../expectations/expectation-error.js'
+import { ExpectationError, show } from '../expectations/expectation-error.js'
+import { checkFlowClass } from './check-coverage.js'
 import { type WayToStep, wayOf } from './coverage-counts.js'
-import type { CoveredStep, FlowCoverageOfFlow } from './coverage-report.js'
+import type { CoveredStep, FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 import { coverageOf, type FlowCoverage } from './flow-coverage.js'
 
 /** The shortest known way to a step. */
@@ -28,7 +30,7 @@ export interface StepPath {
  *
  * @param coverage - What conversations reached so far, with their messages. Default: nothing, so that every path starts with
  * the first step.
- * @throws `ExpectationError` if the coverage is of other flows.
+ * @throws `ExpectationError` if the coverage is of other flows. `InvalidInputError` for what is not a flow or a coverage.
  * @example
  * ```ts
  * for (const path of pathsOf(Onboarding, coverage)) {
@@ -36,8 +38,10 @@ export interface StepPath {
  * }
  * ```
  */
-export function pathsOf(flow: FlowConstructor, coverage: FlowCoverage = coverageOf(flow)): readonly StepPath[] {
-  const covered = coverage.report().flows.find((one) => one.flow === flow.id)
+export function pathsOf(flow: FlowConstructor, coverage?: FlowCoverage): readonly StepPath[] {
+  checkFlowClass('pathsOf', flow)
+  const { flows } = reportedBy(coverage === undefined ? coverageOf(flow) : coverage)
+  const covered = flows.find((one) => one.flow === flow.id)
   if (covered === undefined) {
     throw new ExpectationError(
       `pathsOf: the coverage is not of flow '${flow.id}'. Make it with coverageOf(${nameOf(flow)}).`,
@@ -51,6 +55,11 @@ export function pathsOf(flow: FlowConstructor, coverage: FlowCoverage = coverage
     const isReachable = known !== undefined
     return { step: id, messages, left, isReachable, code: codeOfPath(nameOf(flow), way, isReachable) }
   })
+}
+
+function reportedBy(coverage: FlowCoverage): FlowCoverageReport {
+  if (typeof coverage?.report === 'function') return coverage.report()
+  throw invalidInput(`pathsOf: coverage must be what coverageOf or coverFlows returned; got ${show(coverage, 100)}.`)
 }
 
 interface Way extends WayToStep {

@@ -399,7 +399,11 @@ describe('a judge is refused', () => {
     ],
     ['a URL of the network', { recordings: new URL('http://localhost/a.json') }, 'recordings must be a path'],
     ['a text for a boolean', { record: 'true' }, 'record must be true or false.'],
-    ['a model in place of a function', { model: modelOf().model }, 'model must be a function that returns the model; it is called only'],
+    [
+      'a model in place of a function',
+      { model: modelOf().model },
+      'model must be a function that returns the model; it is called only',
+    ],
     ['a text for a number', { hangAfterMs: '30s' }, 'hangAfterMs must be a number above 0'],
   ])('with %s', (_title, options, message) => {
     expect(() => judgeOf(options)).toThrow(
