@@ -80,8 +80,8 @@ function missesSource(error) {
 }
 
 /**
- * Whether a stack names a file. It names none for an ES module that cannot be parsed: Node.js shows the line only where it
- * ends.
+ * Whether a stack names a file. It names none for an ES module that cannot be parsed: Node.js shows the line only where
+ * it ends.
  */
 function namesFile({ stack }) {
   const lines = stack.split('\n').filter((line) => !line.includes('node:') && !line.includes(import.meta.url))

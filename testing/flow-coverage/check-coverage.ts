@@ -1,4 +1,6 @@
-/** What a program without types may pass to the coverage of flows by mistake: it is refused before anything is counted. */
+/**
+ * What a program without types may pass to the coverage of flows by mistake: it is refused before anything is counted.
+ */
 import { invalidInput } from '../../src/util/options.js'
 import { isListOf, isObject, isText, shownStep } from '../conversation/value-kinds.js'
 import { show } from '../expectations/expectation-error.js'

@@ -1,6 +1,6 @@
 /**
- * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the events
- * of engines and counts (`flow-coverage/coverage-counts.ts`); what a flow has to reach is in
+ * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the
+ * events of engines and counts (`flow-coverage/coverage-counts.ts`); what a flow has to reach is in
  * `flow-coverage/flow-outline.ts`, what is missing in `flow-coverage/coverage-report.ts`.
  */
 
@@ -72,8 +72,8 @@ export class FlowCoverage {
   #passed = 0
 
   /**
-   * @throws `InvalidInputError` without a flow, for what is not the class of a flow, if two flows have one ID, and for an
-   * option or a step that is unknown or wrong. What the constructors of flows and steps throw.
+   * @throws `InvalidInputError` without a flow, for what is not the class of a flow, if two flows have one ID, and for
+   * an option or a step that is unknown or wrong. What the constructors of flows and steps throw.
    */
   constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
     checkOptionNames('coverageOf', options, { tools: true })
@@ -212,8 +212,8 @@ export class FlowCoverage {
    * Fails if something is missing: a step, an end step or a tool that no conversation reached, a transition that was
    * declared and not seen, or seen and not declared.
    *
-   * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is not
-   * a list of names.
+   * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is
+   * not a list of names.
    */
   expectFull(options: ExpectFullOptions = {}): void {
     checkOptionNames('expectFull', options, { except: true })
@@ -248,8 +248,8 @@ export class FlowCoverage {
   /**
    * Fails if the conversations reached less of a flow than this.
    *
-   * @throws `ExpectationError` with what is below its threshold, and with all that is missing. `InvalidInputError` for a
-   * threshold that is not a percentage.
+   * @throws `ExpectationError` with what is below its threshold, and with all that is missing. `InvalidInputError` for
+   * a threshold that is not a percentage.
    * @example
    * ```ts
    * coverage.expectAtLeast({ steps: 90, transitions: 80, tools: 100 })

@@ -17,7 +17,10 @@ export interface StepPath {
   readonly step: string
   /** The messages that are known to lead there, or as near to it as any conversation came. */
   readonly messages: readonly string[]
-  /** The IDs of the steps that are left to reach after these messages, the step itself last; empty if a conversation was there. */
+  /**
+   * The IDs of the steps that are left to reach after these messages, the step itself last; empty if a conversation was
+   * there.
+   */
   readonly left: readonly string[]
   /** Whether the step can be reached at all, as far as `static next` says. */
   readonly isReachable: boolean
@@ -28,9 +31,10 @@ export interface StepPath {
 /**
  * The shortest way to each step of a flow, in the order of its `steps()`.
  *
- * @param coverage - What conversations reached so far, with their messages. Default: nothing, so that every path starts with
- * the first step.
- * @throws `ExpectationError` if the coverage is of other flows. `InvalidInputError` for what is not a flow or a coverage.
+ * @param coverage - What conversations reached so far, with their messages. Default: nothing, so that every path starts
+ * with the first step.
+ * @throws `ExpectationError` if the coverage is of other flows. `InvalidInputError` for what is not a flow or a
+ * coverage.
  * @example
  * ```ts
  * for (const path of pathsOf(Onboarding, coverage)) {
@@ -68,8 +72,8 @@ interface Way extends WayToStep {
 }
 
 /**
- * The way to each step: the messages that are known, or else the shortest way from a step with such messages. Every message counts
- * one, and so does every step that is left.
+ * The way to each step: the messages that are known, or else the shortest way from a step with such messages. Every
+ * message counts one, and so does every step that is left.
  */
 function shortestWays({ steps, transitions }: FlowCoverageOfFlow): ReadonlyMap<string, Way> {
   const known = new Set(steps.map(({ id }) => id))

@@ -1,6 +1,6 @@
 /**
- * The options of a `Judge`, and their check: a misspelt one would do nothing, and a wrong one would show only when a reply
- * is judged.
+ * The options of a `Judge`, and their check: a misspelt one would do nothing, and a wrong one would show only when a
+ * reply is judged.
  */
 import type { RuntimeModel } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
@@ -8,7 +8,8 @@ import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '.
 /** The options of `Judge`. */
 export interface JudgeOptions {
   /**
-   * The file of the recordings, beside the test: `new URL('./desk.meanings.json', import.meta.url)`, its text, or a path.
+   * The file of the recordings, beside the test: `new URL('./desk.meanings.json', import.meta.url)`, its text, or a
+   * path.
    */
   readonly recordings: string | URL
   /**
@@ -17,13 +18,14 @@ export interface JudgeOptions {
    */
   readonly record?: boolean
   /**
-   * Makes the model that judges: what `resolve` of a provider returns. It is required, and called only when something is
-   * recorded: without `record` no key is needed.
+   * Makes the model that judges: what `resolve` of a provider returns. It is required, and called only when something
+   * is recorded: without `record` no key is needed.
    */
   readonly model: () => RuntimeModel | Promise<RuntimeModel>
   /**
-   * Milliseconds of real time after which a judgement fails that the model has not made; its call is aborted. `Infinity`:
-   * never. Default 30 000, because the model is asked over a network: give a test that records a higher time limit.
+   * Milliseconds of real time after which a judgement fails that the model has not made; its call is aborted.
+   * `Infinity`: never. Default 30 000, because the model is asked over a network: give a test that records a higher
+   * time limit.
    */
   readonly hangAfterMs?: number
 }

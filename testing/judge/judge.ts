@@ -1,6 +1,6 @@
 /**
- * Decides whether a reply means what a test says. A model decides once; its answer is recorded in a file beside the test,
- * from which it is read afterwards. The file is read and written in `judge/recordings.ts`.
+ * Decides whether a reply means what a test says. A model decides once; its answer is recorded in a file beside the
+ * test, from which it is read afterwards. The file is read and written in `judge/recordings.ts`.
  */
 import type { ModelRequest, RuntimeModel } from '../../src/index.js'
 import type { ReplyJudge } from '../conversation/expectations.js'

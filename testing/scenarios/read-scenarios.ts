@@ -1,6 +1,6 @@
 /**
- * Reads a scenario file: its title, the module that sets it up, and its scenarios as messages with what is expected after
- * each. What a single line says is read in `scenarios/scenario-lines.ts`.
+ * Reads a scenario file: its title, the module that sets it up, and its scenarios as messages with what is expected
+ * after each. What a single line says is read in `scenarios/scenario-lines.ts`.
  */
 import { failureAt } from './scenario-failure.js'
 import {

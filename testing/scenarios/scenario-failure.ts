@@ -8,8 +8,8 @@ import type { Place } from './scenario-lines.js'
 /**
  * The failure of a line.
  *
- * @param file - The path of the file, as the runner knows it. The message has the whole of a relative path, and the name
- * of the file of an absolute one.
+ * @param file - The path of the file, as the runner knows it. The message has the whole of a relative path, and the
+ * name of the file of an absolute one.
  * @param problem - What is wrong: a text, or what was thrown, which becomes the cause if it is no `ExpectationError`.
  */
 export function failureAt(file: string, { line, source }: Place, problem: unknown): ExpectationError {

@@ -35,7 +35,8 @@ export interface ScenarioFile {
  *
  * @param file - The path of the file, for failures.
  * @throws `ExpectationError` whose message and stack have the line that cannot be read, if it belongs to no scenario. A
- * line of a scenario fails that scenario alone, when it is run. `InvalidInputError` if `text` or `file` is not a string.
+ * line of a scenario fails that scenario alone, when it is run. `InvalidInputError` if `text` or `file` is not a
+ * string.
  */
 export function readScenarios(text: string, file: string): ScenarioFile {
   checkText('readScenarios', text, file)

@@ -1,6 +1,6 @@
 /**
- * What one line of a scenario says: `User: Hello`, `State of AskName: name = Ada`. Which line may stand where is decided
- * in `scenarios/read-scenarios.ts`, what is done for it in `scenarios/run-scenario.ts`.
+ * What one line of a scenario says: `User: Hello`, `State of AskName: name = Ada`. Which line may stand where is
+ * decided in `scenarios/read-scenarios.ts`, what is done for it in `scenarios/run-scenario.ts`.
  */
 import type { FlowErrorCode, JsonValue } from '../../src/index.js'
 import { hintAt } from '../../src/util/options.js'
@@ -177,8 +177,8 @@ function readWait(text: string): ScenarioLine | string {
 }
 
 /**
- * The pattern that a text is, if it is between its only two slashes, which flags may follow; a problem as a text. Within
- * a pattern a slash has a backslash before it: what has more slashes is a path.
+ * The pattern that a text is, if it is between its only two slashes, which flags may follow; a problem as a text.
+ * Within a pattern a slash has a backslash before it: what has more slashes is a path.
  */
 function patternOf(text: string): RegExp | string | undefined {
   const [, source, flags = ''] = /^\/((?:[^\\/]|\\[\s\S])+)\/([imsu]*)$/.exec(text) ?? []

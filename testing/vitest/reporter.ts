@@ -22,8 +22,8 @@ export interface FlowCoverageReporterOptions {
   /** The least that all test files together must reach of each flow. Default: nothing. */
   readonly thresholds?: CoverageThresholds
   /**
-   * A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is made.
-   * Default: none.
+   * A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is
+   * made. Default: none.
    */
   readonly mermaid?: string
   /** A file for the whole report as JSON, relative to the working directory. Its folder is made. Default: none. */
@@ -36,8 +36,8 @@ const optionNames: OptionNames<FlowCoverageReporterOptions> = { thresholds: true
  * Adds up what the conversations of all test files reached, prints a table, and fails the run where a flow is below a
  * threshold. Flows with the same ID in several files are one flow.
  *
- * @throws `InvalidInputError` from the constructor, for an unknown option, for a threshold that is not a percentage, and
- * for a path that is not a text.
+ * @throws `InvalidInputError` from the constructor, for an unknown option, for a threshold that is not a percentage,
+ * and for a path that is not a text.
  * @example
  * ```ts
  * // vitest.config.ts
