@@ -458,12 +458,12 @@ export const harnessMutations = [
     rows: [
       [
         'expectMeaning blames the turn after the one that it is about',
-        'Conversation.expectMeaning',
+        'Conversation.#expectMeaning',
         { piece: 'problem && { ...problem, turn }', becomes: 'problem' },
       ],
       [
         'expectMeaning passes without a sentence',
-        'Conversation.expectMeaning',
+        'Conversation.#expectMeaning',
         { condition: "meaning.trim() === ''", becomes: 'false' },
       ],
     ],

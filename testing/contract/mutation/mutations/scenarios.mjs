@@ -73,7 +73,7 @@ export const scenarioMutations = [
       [
         'scenario waits for a code that does not exist',
         'readFailure',
-        { condition: 'code === undefined', becomes: 'false' },
+        { piece: 'code === undefined', becomes: 'false' },
       ],
     ],
   },
