@@ -76,7 +76,8 @@ const knownWords: readonly string[] = [
  */
 export function unknownLineText(source: string, keyword: string): string {
   const hint = keyword === '' ? colonHint(source) : hintAt(keyword, knownWords)
-  return `A line of a scenario begins with one of these words and a colon: ${list(knownWords)}.${hint} A line that continues the one above is indented, and a note begins with >`
+  const rule = `A line of a scenario begins with one of these words and a colon: ${list(knownWords)}. A line that continues the one above is indented, and a note begins with >`
+  return hint === '' ? rule : `${rule}\n${hint.trimStart()}`
 }
 
 /** The hint for a line that begins with a known word, and has no colon. */
@@ -87,7 +88,7 @@ function colonHint(source: string): string {
     const start = known.replace(' <step>', '').toLowerCase()
     return text.startsWith(start) && !/^\p{L}/u.test(text.slice(start.length))
   })
-  return word === undefined ? '' : ` Write a colon after '${word}'.`
+  return word === undefined ? '' : `Write a colon after '${word}'.`
 }
 
 /** The lines that may have no text after the colon. */
