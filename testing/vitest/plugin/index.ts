@@ -4,9 +4,6 @@
  *
  * @module turnkeeper/testing/vitest/plugin
  */
-// Only what reads the text: a configuration must not load the engine.
-import { readDocument } from '../../scenarios/read-scenarios.js'
-
 /** What the plugin needs of the bundler: a part of Rollup's plugin context. */
 export interface ScenarioPluginContext {
   /** The module that a file names, if it exists. */
@@ -43,7 +40,7 @@ export function scenarios(): ScenarioPlugin {
     async transform(text, id) {
       const [file = ''] = id.split('?')
       if (!file.endsWith('.scenario.md')) return undefined
-      const setup = setupIn(text, file)
+      const setup = await setupIn(text, file)
       const found = setup === undefined ? undefined : await resolved(setup, file, this)
       // Without mappings, the places in stacks are those of the scenario file.
       return { code: moduleOf(text, file, setupCode(setup, found)), map: { mappings: '' } }
@@ -52,7 +49,9 @@ export function scenarios(): ScenarioPlugin {
 }
 
 /** The module that a file names; `undefined` if the file cannot be read, which its tests report. */
-function setupIn(text: string, file: string): string | undefined {
+async function setupIn(text: string, file: string): Promise<string | undefined> {
+  // Loaded late: a configuration must not load the engine, of which this has the check of names.
+  const { readDocument } = await import('../../scenarios/read-scenarios.js')
   try {
     return readDocument(text, file).setup
   } catch {
