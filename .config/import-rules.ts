@@ -173,6 +173,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'testing/scenarios': {
     decides: 'conversations written as text: `turnkeeper/testing/scenarios`',
     areas: ['src/(root)', 'testing'],
+    files: checks,
     packages: [],
   },
   'testing/vitest': {

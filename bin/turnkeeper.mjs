@@ -1,20 +1,23 @@
 #!/usr/bin/env node
 // `turnkeeper scenarios <files or folders> [--setup <module>]`: runs scenario files without a test runner.
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
 import process from 'node:process'
 import { setImmediate } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readScenarios } from 'turnkeeper/testing/scenarios'
 
 const usage = `Usage: turnkeeper scenarios <files or folders> [--setup <module>]
+       turnkeeper --version
 
 Runs *.scenario.md files, and prints the coverage of set-ups that have one. --setup takes the place of the module that the files name in "Setup:".`
 
 /** The scenario files of a path: itself, or all below a folder. */
 function filesOf(path) {
-  if (!statSync(path).isDirectory()) return [path]
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) throw new Error(`There is no file or folder '${path}'.`)
+  if (!found.isDirectory()) return [path]
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.scenario.md') && !/(?:^|[\\/])node_modules[\\/]/.test(file))
     .map((file) => join(path, file))
@@ -24,8 +27,8 @@ function filesOf(path) {
 /** For how long the command waits for a set-up, which may start services. */
 const setupTimeoutMs = 30_000
 
-/** The value of a promise that settles in time. */
-async function inTime(promise, text) {
+/** The value of a promise of the set-up that settles in time. */
+async function withSetupTimeout(promise, text) {
   let timer
   const late = new Promise((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`${text} for ${setupTimeoutMs / 1000} seconds.`)), setupTimeoutMs)
@@ -41,30 +44,39 @@ async function inTime(promise, text) {
 async function importSetup(module) {
   const importing = import(pathToFileURL(module).href)
   try {
-    return (await inTime(importing, 'an await at the top level, there or in a module that it imports, has not settled'))
-      .default
+    const unsettled = 'an await at the top level, there or in a module that it imports, has not settled'
+    return (await withSetupTimeout(importing, unsettled)).default
   } catch (error) {
-    throw new LoadingError(module, error)
+    throw new LoadingError(
+      `The set-up ${module} cannot be loaded: ${error?.message ?? error}${loadingAdvice(error, module)}`,
+      error,
+    )
   }
 }
 
 /** A set-up module cannot be loaded. The stack is that of the reason: a failure shows where the reason was thrown. */
 class LoadingError extends Error {
-  constructor(module, reason) {
-    const advice = loadingAdvice(reason, module)
-    super(`The set-up ${module} cannot be loaded: ${reason?.message ?? reason}${advice}`, { cause: reason?.cause })
+  constructor(message, reason) {
+    super(message, { cause: reason?.cause })
     this.stack = reason?.stack
   }
 }
 
-/** With these errors Node.js refuses TypeScript, or what it imports as `.js`. */
-const codesOfTypeScript = ['ERR_MODULE_NOT_FOUND', 'ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
+/** With these errors Node.js refuses TypeScript. */
+const codesOfTypeScript = ['ERR_UNKNOWN_FILE_EXTENSION', 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX']
 
 function loadingAdvice(error, module) {
-  if (codesOfTypeScript.includes(error?.code)) {
+  if (codesOfTypeScript.includes(error?.code) || missesSource(error)) {
     return `\nIf it is written in TypeScript, run the command with NODE_OPTIONS="--import tsx", where tsx is installed. Or compile it, and name what was compiled with --setup.`
   }
   return error instanceof SyntaxError && !namesFile(error) ? `\nTo see the line: node "${module}"` : ''
+}
+
+/** Whether a module was not found by the name that it has after compilation, and is there as TypeScript. */
+function missesSource(error) {
+  if (error?.code !== 'ERR_MODULE_NOT_FOUND' || error.url === undefined) return false
+  const path = fileURLToPath(error.url)
+  return [...namesOf(path), `${path}.ts`].some((name) => existsSync(name))
 }
 
 /**
@@ -76,11 +88,21 @@ function namesFile({ stack }) {
   return lines.some((line) => /[\\/].*:\d+\)?$/.test(line))
 }
 
-/** The path of a set-up: `.ts` where only that is there. */
-function existing(module) {
-  const compiled = statSync(module, { throwIfNoEntry: false })
-  const source = module.replace(/\.([cm]?)js$/, '.$1ts')
-  return compiled === undefined && statSync(source, { throwIfNoEntry: false }) !== undefined ? source : module
+/** A module by the name that it has after compilation, and as TypeScript. */
+function namesOf(module) {
+  return [...new Set([module, module.replace(/\.([cm]?)js$/, '.$1ts')])]
+}
+
+/**
+ * The file of a set-up: the TypeScript where only that is there.
+ *
+ * @throws LoadingError if there is neither.
+ */
+function resolveSource(module) {
+  const names = namesOf(resolve(module))
+  const source = names.find((name) => existsSync(name))
+  if (source === undefined) throw new LoadingError(`The set-up cannot be found: there is no ${names.join(' and no ')}.`)
+  return source
 }
 
 /** The coverages of the set-ups that have one. */
@@ -88,54 +110,72 @@ const coverages = new Set()
 
 /** Makes the set-up of a module, anew for each scenario. Its coverage is kept for the report. */
 async function makeSetup(module) {
-  const source = await importSetup(module)
+  const path = resolveSource(module)
+  const source = await importSetup(path)
   const making = typeof source === 'function' ? Promise.resolve(source()) : source
-  const setup = await inTime(making, `The function of the set-up ${module} has not settled`)
+  const setup = await withSetupTimeout(making, `The function of the set-up ${path} has not settled`)
   if (setup?.coverage !== undefined) coverages.add(setup.coverage)
   return setup
 }
 
 /** Runs one file, and prints it. Returns the numbers of scenarios that passed and that failed. */
 async function runFile(file, setupOption) {
-  const path = resolve(file)
   console.log(file)
-  const counts = { passed: 0, failed: 0 }
+  const path = relative('', file)
+  let document
   try {
-    const { scenarios, setup } = readScenarios(readFileSync(path, 'utf8'), path)
-    const module = existing(resolve(setupOption ?? join(dirname(path), setup)))
-    for (const scenario of scenarios) {
-      try {
-        await scenario.run(() => makeSetup(module))
-        counts.passed++
-        console.log(`  ok      ${scenario.title}`)
-      } catch (error) {
-        // Every other scenario of the file would fail alike.
-        if (error.cause instanceof LoadingError) throw error
-        counts.failed++
-        console.log(`  FAILED  ${scenario.title}\n${indented(error.message)}`)
-      }
-    }
+    document = readScenarios(readFileSync(file, 'utf8'), path)
   } catch (error) {
-    counts.failed++
     console.log(indented(error.message))
+    return { passed: 0, failed: 1 }
   }
-  return counts
+  const { scenarios, setup, setupLine } = document
+  const module = setupOption ?? join(dirname(file), setup)
+  let passed = 0
+  for (const [index, scenario] of scenarios.entries()) {
+    try {
+      await scenario.run(() => makeSetup(module))
+      passed++
+      console.log(`  ok      ${scenario.title}`)
+    } catch (error) {
+      const blamesSetup = setupOption !== undefined && error.message.startsWith(`${path}:${setupLine}: `)
+      const note = blamesSetup ? `\nThe set-up is ${setupOption}, as --setup says, and not the one of this line.` : ''
+      // Without its module every other scenario of the file would fail alike.
+      const isMissing = error.cause instanceof LoadingError
+      const failing = isMissing ? scenarios.slice(index) : [scenario]
+      console.log(`${failing.map(({ title }) => `  FAILED  ${title}`).join('\n')}\n${indented(error.message + note)}`)
+      if (isMissing) break
+    }
+  }
+  return { passed, failed: scenarios.length - passed }
 }
 
 function indented(text) {
   return `\n${text.trimEnd()}\n`.replaceAll(/\n(?=.)/g, '\n    ')
 }
 
+function versionOfPackage() {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version
+}
+
 async function main() {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { setup: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      setup: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+      version: { type: 'boolean', short: 'v' },
+    },
   })
   const [command, ...paths] = positionals
-  if (values.help || command !== 'scenarios' || paths.length === 0) {
-    console.log(usage)
-    return values.help ? 0 : 2
+  if (values.help || values.version || command === undefined) {
+    console.log(values.version ? versionOfPackage() : usage)
+    return values.help || values.version ? 0 : 2
   }
+  if (command !== 'scenarios') throw new Error(`There is no command '${command}': the only one is scenarios.`)
+  if (paths.length === 0) throw new Error('Name the files or folders of the scenarios.')
+  // It is the set-up of all files.
+  if (values.setup !== undefined) resolveSource(values.setup)
   const files = paths.flatMap(filesOf)
   if (files.length === 0) {
     console.log(`There is no *.scenario.md in ${paths.join(', ')}.`)
@@ -166,7 +206,9 @@ let code = 2
 try {
   code = await main()
 } catch (error) {
-  console.log(`${error.message}\n\n${usage}`)
+  // Node.js adds to an unknown option how a file is named that begins with a dash.
+  const text = error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? `${error.message.split('. ')[0]}.` : error.message
+  console.log(`${text}\n\n${usage}`)
 }
 isComplete = true
 // What a set-up left open, such as a connection, must not keep the process.

@@ -53,9 +53,9 @@ describe('is refused when it is given', () => {
       'Conversation: the flow must be a class that extends Flow; got the class Act.',
       () => new untyped.Conversation(Act),
     ],
-    ['coverageOf: a flow must be a class; got undefined.', () => coverageOf(undefined as never)],
-    ['coverageOf: a flow must be a class; got {}.', () => coverageOf([Acting, {} as never])],
-    ['coverageOf: a flow must be a class; got undefined.', () => pathsOf(undefined as never)],
+    ['coverageOf: the flow must be a class that extends Flow; got undefined.', () => coverageOf(undefined as never)],
+    ['coverageOf: the flow must be a class that extends Flow; got {}.', () => coverageOf([Acting, {} as never])],
+    ['pathsOf: the flow must be a class that extends Flow; got undefined.', () => pathsOf(undefined as never)],
     ['Conversation: judge must have the method problemOf.', () => new untyped.Conversation(Acting, { judge: {} })],
     [
       "Conversation: judge.hangAfterMs must be a number above 0, or Infinity for no bound; got the text '30s'.",

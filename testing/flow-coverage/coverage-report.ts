@@ -1,7 +1,7 @@
 /**
  * What the conversations of a suite reached of a flow, compared with the flow's outline: as data, and as named gaps.
- * `flow-coverage/coverage-counts.ts` has the counts; `flow-coverage/coverage-text.ts` and `flow-coverage/mermaid.ts` show
- * a report to people.
+ * `flow-coverage/coverage-counts.ts` has the counts; `flow-coverage/coverage-text.ts` and `flow-coverage/mermaid.ts`
+ * show a report to people.
  */
 import { count, list } from '../expectations/expectation-error.js'
 import type { FlowCounts } from './coverage-counts.js'
@@ -12,11 +12,13 @@ export interface CoveredStep extends OutlinedStep {
   /** How often it was seen: entered, or continued by a session that was in it already. */
   readonly seen: number
   /**
-   * The fewest messages with which a conversation reached it; absent where none are known. Only a conversation that has the
-   * coverage as its option `coverage` reports its messages.
+   * The fewest messages with which a conversation reached it; absent where none are known. Only a conversation that has
+   * the coverage as its option `coverage` reports its messages.
    */
   readonly messages?: readonly string[]
-  /** The step in which the last of these messages ended, if it only passed through this one. Absent if it ended here. */
+  /**
+   * The step in which the last of these messages ended, if it only passed through this one. Absent if it ended here.
+   */
   readonly endsAt?: string
 }
 

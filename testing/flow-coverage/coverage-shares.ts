@@ -3,7 +3,10 @@ import { invalidInput } from '../../src/util/options.js'
 import { shownWrong } from '../expectations/expectation-error.js'
 import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
-/** The least that conversations must reach of each flow, in percent: 0, or above 1 and up to 100. Whatever is absent may be 0. */
+/**
+ * The least that conversations must reach of each flow, in percent: 0, or above 1 and up to 100. Whatever is absent may
+ * be 0.
+ */
 export interface CoverageThresholds {
   /** Of the steps, end steps included. */
   readonly steps?: number
@@ -57,7 +60,10 @@ export function belowThresholds({ flows }: FlowCoverageReport, thresholds: Cover
   })
 }
 
-/** @throws `InvalidInputError` for what is not an object or is empty, for a threshold that is not a percentage, and for a name that has none. */
+/**
+ * @throws `InvalidInputError` for what is not an object or is empty, for a threshold that is not a percentage, and for
+ * a name that has none.
+ */
 export function checkThresholds(thresholds: CoverageThresholds): void {
   if (typeof thresholds !== 'object' || thresholds === null) {
     throw invalidInput(

@@ -8,6 +8,11 @@ export function textOf({ flows }: FlowCoverageReport): string {
   return flows.map(flowText).join('\n\n')
 }
 
+/** The gaps of all flows, a line for each; empty if there are none. */
+export function gapsOf({ flows }: FlowCoverageReport): string {
+  return flows.flatMap(({ flow, gaps }) => gaps.map(({ text }) => `- ${flow}: ${text}`)).join('\n')
+}
+
 /** A report as a table: a line for each flow, with what it has reached of each kind, in numbers and in percent. */
 export function tableOf({ flows }: FlowCoverageReport): string {
   const head = ['flow', 'turns', ...measures, 'gaps']

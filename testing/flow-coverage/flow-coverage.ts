@@ -1,14 +1,16 @@
 /**
- * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the events
- * of engines and counts (`flow-coverage/coverage-counts.ts`); what a flow has to reach is in
+ * Which steps, tools, end steps and transitions of a flow the conversations of a suite reached. It listens to the
+ * events of engines and counts (`flow-coverage/coverage-counts.ts`); what a flow has to reach is in
  * `flow-coverage/flow-outline.ts`, what is missing in `flow-coverage/coverage-report.ts`.
  */
 
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
-import { checkOptionNames, hintAt, invalidInput } from '../../src/util/options.js'
+import { checkOptionNames, hintAt, invalidInput, notAnEngine } from '../../src/util/options.js'
+import { checkFlow } from '../conversation/check-options.js'
 import type { ConversationTurn } from '../conversation/conversation-turn.js'
 import { isListOf, isText } from '../conversation/value-kinds.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { checkReport, checkToolNames } from './check-coverage.js'
 import {
   countStep,
   countTool,
@@ -28,8 +30,8 @@ import { mermaidOf } from './mermaid.js'
 /** The options of {@link coverageOf}. */
 export interface FlowCoverageOptions {
   /**
-   * The names of tools by step ID, or by the flow's ID for its own tools: for a `tools()` that reads the turn or the state,
-   * which cannot be called without a conversation. Default: `tools()` is called.
+   * The names of tools by step ID, or by the flow's ID for its own tools: for a `tools()` that reads the turn or the
+   * state, which cannot be called without a conversation. Default: `tools()` is called.
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>
 }
@@ -37,8 +39,8 @@ export interface FlowCoverageOptions {
 /** The options of {@link FlowCoverage.expectFull}. @inline */
 export interface ExpectFullOptions {
   /**
-   * What may be missing, by its name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with the
-   * flow before it if two flows have the same name: `'Onboarding/Confirm'`. A name that is not missing is refused.
+   * What may be missing, by its name in the report: `'Confirm'`, `'AskName.capture_name'`, `'AskName -> Confirm'`; with
+   * the flow before it if two flows have the same name: `'Onboarding/Confirm'`. A name that is not missing is refused.
    * Default: nothing.
    */
   readonly except?: readonly string[]
@@ -71,14 +73,15 @@ export class FlowCoverage {
   #passed = 0
 
   /**
-   * @throws `InvalidInputError` without a flow, if two flows have one ID, and for an unknown option or step. What the constructors of
-   * flows and steps throw.
+   * @throws `InvalidInputError` without a flow, for what is not the class of a flow, if two flows have one ID, and for
+   * an option or a step that is unknown or wrong. What the constructors of flows and steps throw.
    */
   constructor(flows: readonly FlowConstructor[], options: FlowCoverageOptions = {}) {
     checkOptionNames('coverageOf', options, { tools: true })
+    checkToolNames(options.tools)
     if (flows.length === 0) throw invalidInput('coverageOf got no flow: there would be nothing to reach.')
     for (const flow of flows) {
-      if (typeof flow !== 'function') throw invalidInput(`coverageOf: a flow must be a class; got ${show(flow)}.`)
+      checkFlow('coverageOf', flow)
       if (this.#flows.has(flow.id)) throw invalidInput(`coverageOf: two flows have the ID '${flow.id}'.`)
       this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts: noCounts() })
     }
@@ -96,8 +99,10 @@ export class FlowCoverage {
    * `Conversation` with the option `coverage` watches its engines itself.
    *
    * @returns The engine.
+   * @throws `InvalidInputError` for what is not an engine, such as the promise of one.
    */
   readonly watch = (engine: FlowEngine): FlowEngine => {
+    if (typeof engine?.on !== 'function') throw notAnEngine(engine, 'coverage.watch')
     if (this.#watched.has(engine)) return engine
     this.#watched.add(engine)
     // By turn: the step that was left last. Only of this engine, because another one may use the same IDs.
@@ -190,9 +195,14 @@ export class FlowCoverage {
     }
   }
 
-  /** Adds the report of another process. Flows that are not covered here are left out. */
-  add({ flows }: FlowCoverageReport): this {
-    for (const covered of flows) {
+  /**
+   * Adds the report of another process. Flows that are not covered here are left out.
+   *
+   * @throws `InvalidInputError` for what is not a report.
+   */
+  add(report: FlowCoverageReport): this {
+    checkReport(report)
+    for (const covered of report.flows) {
       const known = this.#flows.get(covered.flow)
       if (known !== undefined) addCovered(known.counts, covered)
     }
@@ -203,7 +213,8 @@ export class FlowCoverage {
    * Fails if something is missing: a step, an end step or a tool that no conversation reached, a transition that was
    * declared and not seen, or seen and not declared.
    *
-   * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is not a list of names.
+   * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is
+   * not a list of names.
    */
   expectFull(options: ExpectFullOptions = {}): void {
     checkOptionNames('expectFull', options, { except: true })
@@ -238,8 +249,8 @@ export class FlowCoverage {
   /**
    * Fails if the conversations reached less of a flow than this.
    *
-   * @throws `ExpectationError` with what is below its threshold, and with all that is missing. `InvalidInputError` for a
-   * threshold that is not a percentage.
+   * @throws `ExpectationError` with what is below its threshold, and with all that is missing. `InvalidInputError` for
+   * a threshold that is not a percentage.
    * @example
    * ```ts
    * coverage.expectAtLeast({ steps: 90, transitions: 80, tools: 100 })
@@ -257,8 +268,8 @@ export class FlowCoverage {
 }
 
 /**
- * Whether a turn is the first of a session that began with it. A session of `Conversation.at` has turns before it, or a step that no
- * turn entered.
+ * Whether a turn is the first of a session that began with it. A session of `Conversation.at` has turns before it, or a
+ * step that no turn entered.
  */
 function isBeginning({ number, document, events }: ConversationTurn): boolean {
   const entered = events.filter(({ kind }) => kind === 'enter').length

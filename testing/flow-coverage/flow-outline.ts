@@ -1,6 +1,6 @@
 /**
- * The outline of a flow, without a conversation: its steps, their tools, and where each may lead. It makes new objects of
- * the flow's classes and runs no step; what is known only in a turn is reported as not known.
+ * The outline of a flow, without a conversation: its steps, their tools, and where each may lead. It makes new objects
+ * of the flow's classes and runs no step; what is known only in a turn is reported as not known.
  */
 import {
   End,
@@ -12,6 +12,8 @@ import {
   type Tool,
   type Turn,
 } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
+import { isListOf, isStepClass, shownStep } from '../conversation/value-kinds.js'
 
 /** The kind of a step. `end` completes the session. @inline */
 export type CoveredStepKind = 'model' | 'logic' | 'end'
@@ -44,6 +46,7 @@ export interface FlowOutline {
  * The outline of a flow.
  *
  * @param toolsGiven - Names of tools by step ID, or by the flow's ID for its own: in place of calling `tools()`.
+ * @throws `InvalidInputError` if `steps()` does not return a list of steps. What the constructors throw.
  */
 export function outlineOf(
   flowClass: FlowConstructor,
@@ -51,6 +54,11 @@ export function outlineOf(
 ): FlowOutline {
   const flow = new flowClass()
   const classes = flow.steps()
+  if (!isListOf(classes, isStepClass)) {
+    throw invalidInput(
+      `coverageOf: steps() of flow '${flowClass.id}' must return a list of classes of steps; got ${shownList(classes)}.`,
+    )
+  }
   const steps = classes.map((stepClass) => outlineStep(stepClass))
   if (!steps.some(({ kind }) => kind === 'end')) steps.push({ id: End.id, kind: 'end' })
   const tools: OutlinedTool[] = []
@@ -68,6 +76,11 @@ export function outlineOf(
     note(id, id, () => step.tools(noTurn))
   }
   return { flow: flowClass.id, steps, tools, toolsNotKnown }
+}
+
+/** What is not a list of steps; of a list each entry, because one of them may be `undefined`. */
+function shownList(steps: unknown): string {
+  return Array.isArray(steps) ? `[${steps.map(shownStep).join(', ')}]` : shownStep(steps)
 }
 
 function outlineStep(stepClass: StepConstructor): OutlinedStep {

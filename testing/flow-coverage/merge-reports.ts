@@ -18,8 +18,8 @@ export interface PassedReport extends FlowCoverageReport {
 }
 
 /**
- * The last report of each coverage: where test files share their modules, they share a coverage too, and each report of it has all that
- * the earlier ones have.
+ * The last report of each coverage: where test files share their modules, they share a coverage too, and each report of
+ * it has all that the earlier ones have.
  */
 export function lastReports(reports: readonly PassedReport[]): readonly FlowCoverageReport[] {
   return reports.filter(

@@ -1,6 +1,6 @@
 /**
- * Coverage as a Mermaid flowchart (https://mermaid.js.org/syntax/flowchart.html), which GitHub and many editors draw: each
- * step with how often it was seen, each transition with how often it was taken.
+ * Coverage as a Mermaid flowchart (https://mermaid.js.org/syntax/flowchart.html), which GitHub and many editors draw:
+ * each step with how often it was seen, each transition with how often it was taken.
  */
 import { count } from '../expectations/expectation-error.js'
 import type { CoveredStep, CoveredTransition, FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'

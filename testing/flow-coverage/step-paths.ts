@@ -3,10 +3,12 @@
  * along the transitions that `static next` declares. It is where a new test starts; nothing is run.
  */
 import type { FlowConstructor } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
+import { checkFlow } from '../conversation/check-options.js'
 import { codeOf } from '../expectations/code-of.js'
-import { ExpectationError } from '../expectations/expectation-error.js'
+import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { type WayToStep, wayOf } from './coverage-counts.js'
-import type { CoveredStep, FlowCoverageOfFlow } from './coverage-report.js'
+import type { CoveredStep, FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 import { coverageOf, type FlowCoverage } from './flow-coverage.js'
 
 /** The shortest known way to a step. */
@@ -15,7 +17,10 @@ export interface StepPath {
   readonly step: string
   /** The messages that are known to lead there, or as near to it as any conversation came. */
   readonly messages: readonly string[]
-  /** The IDs of the steps that are left to reach after these messages, the step itself last; empty if a conversation was there. */
+  /**
+   * The IDs of the steps that are left to reach after these messages, the step itself last; empty if a conversation was
+   * there.
+   */
   readonly left: readonly string[]
   /** Whether the step can be reached at all, as far as `static next` says. */
   readonly isReachable: boolean
@@ -26,9 +31,10 @@ export interface StepPath {
 /**
  * The shortest way to each step of a flow, in the order of its `steps()`.
  *
- * @param coverage - What conversations reached so far, with their messages. Default: nothing, so that every path starts with
- * the first step.
- * @throws `ExpectationError` if the coverage is of other flows.
+ * @param coverage - What conversations reached so far, with their messages. Default: nothing, so that every path starts
+ * with the first step.
+ * @throws `ExpectationError` if the coverage is of other flows. `InvalidInputError` for what is not a flow or a
+ * coverage.
  * @example
  * ```ts
  * for (const path of pathsOf(Onboarding, coverage)) {
@@ -36,8 +42,10 @@ export interface StepPath {
  * }
  * ```
  */
-export function pathsOf(flow: FlowConstructor, coverage: FlowCoverage = coverageOf(flow)): readonly StepPath[] {
-  const covered = coverage.report().flows.find((one) => one.flow === flow.id)
+export function pathsOf(flow: FlowConstructor, coverage?: FlowCoverage): readonly StepPath[] {
+  checkFlow('pathsOf', flow)
+  const { flows } = reportedBy(coverage === undefined ? coverageOf(flow) : coverage)
+  const covered = flows.find((one) => one.flow === flow.id)
   if (covered === undefined) {
     throw new ExpectationError(
       `pathsOf: the coverage is not of flow '${flow.id}'. Make it with coverageOf(${nameOf(flow)}).`,
@@ -53,14 +61,19 @@ export function pathsOf(flow: FlowConstructor, coverage: FlowCoverage = coverage
   })
 }
 
+function reportedBy(coverage: FlowCoverage): FlowCoverageReport {
+  if (typeof coverage?.report === 'function') return coverage.report()
+  throw invalidInput(`pathsOf: coverage must be what coverageOf or coverFlows returned; got ${show(coverage, 100)}.`)
+}
+
 interface Way extends WayToStep {
   readonly step: string
   readonly left: readonly string[]
 }
 
 /**
- * The way to each step: the messages that are known, or else the shortest way from a step with such messages. Every message counts
- * one, and so does every step that is left.
+ * The way to each step: the messages that are known, or else the shortest way from a step with such messages. Every
+ * message counts one, and so does every step that is left.
  */
 function shortestWays({ steps, transitions }: FlowCoverageOfFlow): ReadonlyMap<string, Way> {
   const known = new Set(steps.map(({ id }) => id))

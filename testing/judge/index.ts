@@ -1,5 +1,6 @@
 /**
- * The entry point `turnkeeper/testing/judge`: what a reply means, judged by a model, and recorded so that tests run without it.
+ * The entry point `turnkeeper/testing/judge`: what a reply means, judged by a model, and recorded so that tests run
+ * without it.
  *
  * @module turnkeeper/testing/judge
  */

@@ -216,6 +216,26 @@ Record it: run this test with the option record of its Judge, which asks the mod
     expect(failure).toContain('  the recorded reply: "Excuse the crack."')
   })
 
+  test('where the reply has changed again, with the one that was recorded last', async () => {
+    const recorded = ['first reply', 'second reply'].map((reply) => {
+      return { meaning: 'It apologises.', message: 'crack', reply, reason: 'It says sorry.', model: 'any/judge-1' }
+    })
+    writeFileSync(file, JSON.stringify(recorded))
+    expect(await failureOf('It apologises.', 'crack', judgeOf())).toContain('  the recorded reply: "second reply"')
+  })
+
+  test.each([
+    ['a provider', { generate: 'no function', resolve: () => modelOf(yes).model }, 'a provider'],
+    ['nothing', undefined, 'undefined'],
+    ['another object', { name: 'judge-1' }, '{"name":"judge-1"}'],
+  ])('where the option model returns %s', async (_title, returned, shown) => {
+    const judge = judgeOf({ record: true, model: () => returned as unknown as RuntimeModel })
+    expect(await failureOf('It apologises.', 'crack', judge)).toContain(
+      `The option model of the judge must return a model, which has the method generate; it returned ${shown}.
+A model is what resolve of a provider returns: model: () => provider.resolve({ provider: 'openai', name: 'gpt-5-mini', params: {} })`,
+    )
+  })
+
   test.each([
     ['of another meaning', 'It is sorry.', 'crack'],
     ['of another message', 'It apologises.', 'scratch'],
@@ -379,7 +399,11 @@ describe('a judge is refused', () => {
     ],
     ['a URL of the network', { recordings: new URL('http://localhost/a.json') }, 'recordings must be a path'],
     ['a text for a boolean', { record: 'true' }, 'record must be true or false.'],
-    ['a model in place of a function', { model: modelOf().model }, 'model must be a function.'],
+    [
+      'a model in place of a function',
+      { model: modelOf().model },
+      'model must be a function that returns the model; it is called only',
+    ],
     ['a text for a number', { hangAfterMs: '30s' }, 'hangAfterMs must be a number above 0'],
   ])('with %s', (_title, options, message) => {
     expect(() => judgeOf(options)).toThrow(

@@ -1,6 +1,6 @@
 /**
- * Decides whether a reply means what a test says. A model decides once; its answer is recorded in a file beside the test, from which it is
- * read afterwards. The file is read and written in `judge/recordings.ts`.
+ * Decides whether a reply means what a test says. A model decides once; its answer is recorded in a file beside the
+ * test, from which it is read afterwards. The file is read and written in `judge/recordings.ts`.
  */
 import type { ModelRequest, RuntimeModel } from '../../src/index.js'
 import type { ReplyJudge } from '../conversation/expectations.js'
@@ -87,6 +87,7 @@ export class Judge implements ReplyJudge {
     let waitsFor = 'The option model of the judge has not made a model'
     const judging = async (): Promise<Verdict & { readonly name: string }> => {
       const model = await this.#options.model()
+      checkModel(model)
       const name = `${model.provider}/${model.name}`
       waitsFor = `The model of the judge, ${name}, has not answered`
       return { ...(await ask(model, question, stop.signal)), name }
@@ -106,7 +107,7 @@ export class Judge implements ReplyJudge {
   }
 
   #unrecorded({ meaning, message, reply }: JudgedQuestion, known: readonly JudgedReply[]): string {
-    const old = known.find((one) => one.meaning === meaning && one.message === message)
+    const old = known.findLast((one) => one.meaning === meaning && one.message === message)
     const now = `  the reply: ${show(reply, 1000)}`
     const what =
       old === undefined
@@ -114,6 +115,16 @@ export class Judge implements ReplyJudge {
         : `The recording is outdated, because the reply has changed since this was judged: ${show(meaning, 1000)}\n${now}\n  the recorded reply: ${show(old.reply, 1000)}`
     return `${what}\nRecord it: run this test with the option record of its Judge, which asks the model, and commit ${this.#recordings.path}.`
   }
+}
+
+/** @throws `ExpectationError` for what is not a model, such as the provider of one. */
+function checkModel(model: unknown): void {
+  const { generate, resolve } = (model ?? {}) as Readonly<Partial<Record<'generate' | 'resolve', unknown>>>
+  if (typeof generate === 'function') return
+  const got = typeof resolve === 'function' ? 'a provider' : show(model, 100)
+  throw new ExpectationError(
+    `The option model of the judge must return a model, which has the method generate; it returned ${got}.\nA model is what resolve of a provider returns: model: () => provider.resolve({ provider: 'openai', name: 'gpt-5-mini', params: {} })`,
+  )
 }
 
 interface Verdict {

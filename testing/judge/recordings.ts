@@ -45,7 +45,8 @@ export class Recordings {
   }
 
   /**
-   * Adds a recording to the file, unless another judge has recorded the same meanwhile: judges of one file may be in several processes.
+   * Adds a recording to the file, unless another judge has recorded the same meanwhile: judges of one file may be in
+   * several processes.
    *
    * @throws `ExpectationError` (rejects) if the file is not one of recordings, or a process that writes it has died.
    */

@@ -1,5 +1,6 @@
 /**
- * The entry point `turnkeeper/testing/scenarios`: conversations that are written as text, in `*.scenario.md` files, as tests.
+ * The entry point `turnkeeper/testing/scenarios`: conversations that are written as text, in `*.scenario.md` files, as
+ * tests.
  *
  * @module turnkeeper/testing/scenarios
  */

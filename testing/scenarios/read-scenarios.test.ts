@@ -46,9 +46,9 @@ test('a heading may be closed', () => {
   expect([title, ...scenarios.map((scenario) => scenario.title)]).toEqual(['Tables', 'One', 'C#'])
 })
 
-test('lines may be numbered, and a step may have any letters in its ID', () => {
+test('lines may be numbered or have any bullet, and a step may have any letters in its ID', () => {
   const { scenarios } = readDocument(
-    `${beginning}## One\n1. User: a\n2) State of Größe: b = 1\n3. **Step:** Größe`,
+    `${beginning}## One\n1. User: a\n2) State of Größe: b = 1\n3. **Step:** Größe\n-Completed: yes\n• Tools: None`,
     't.md',
   )
   expect(scenarios[0]?.events).toMatchObject([
@@ -57,6 +57,8 @@ test('lines may be numbered, and a step may have any letters in its ID', () => {
       expectations: [
         { kind: 'state', step: 'Größe', part: { b: 1 } },
         { kind: 'step', step: 'Größe' },
+        { kind: 'completed' },
+        { kind: 'tools', names: [] },
       ],
     },
   ])
@@ -81,6 +83,41 @@ describe('a file that cannot be read fails with the line', () => {
       '## One\nUsr: Hello',
       't.scenario.md:5: Usr: Hello\nA line of a scenario begins with one of these',
     ],
+    ['a misspelt word', '## One\nUsr: Hello', "and a note begins with >\nDid you mean 'User'?"],
+    ['no colon', '## One\n- User Hello', ':5: - User Hello\nA line of a scenario begins with one of these words'],
+    ['no colon after one word', '## One\n- User Hello', "and a note begins with >\nWrite a colon after 'User'."],
+    ['no colon after two words', '## One\n**Bot mentions** a', "Write a colon after 'Bot mentions'."],
+    ['no colon after a step', '## One\nState of A b = 1', "Write a colon after 'State of <step>'."],
+    ['text that begins like a word', '## One\nUsers come', /:5: Users come\n.* and a note begins with >$/],
+    [
+      'no space in a heading',
+      '##One\nUser: a',
+      't.scenario.md:4: ##One\nA scenario begins with ##, a space and a title',
+    ],
+    ['no title in a heading', '## One\nUser: a\n##\nUser: b', ':6: ##\nA scenario begins with ##, a space and a title'],
+    [
+      'an unknown code',
+      '## One\nUser: a\nFails: FLOW_ERORR',
+      "there is no code 'FLOW_ERORR'. The codes are SESSION_CONFLICT,",
+    ],
+    ['a misspelt code', '## One\nUser: a\nFails: FLOW_ERORR', "ENGINE_CLOSED. Did you mean 'FLOW_ERROR'?"],
+    ['a code in lower case', '## One\nUser: a\nFails: flow_error', "Did you mean 'FLOW_ERROR'?"],
+    [
+      'tools without a comma',
+      '## One\nUser: a\nTools: find order',
+      ':6: Tools: find order\nThe line cannot be read: it needs the names',
+    ],
+    [
+      'tools with a comma too many',
+      '## One\nUser: a\nTools: find,',
+      'the names of tools with a comma between two of them',
+    ],
+    [
+      'JSON of a state',
+      '## One\nUser: a\nState of A: b = {c: 1}',
+      ':6: State of A: b = {c: 1}\nThe line cannot be read: a value that begins with { is JSON, and this is not valid JSON: ',
+    ],
+    ['JSON that is meant as text', '## One\nUser: a\nState of A: b = [1', 'as a text, write it in quotes: "[1"'],
     ['a line without a word', '## One\nHello', 't.scenario.md:5: Hello\nA line of a scenario begins with'],
     ['a property of objects', '## One\nconstructor: a', ':5: constructor: a\nA line of a scenario begins with'],
     ['the bot first', '## One\nBot: Hello', ':5: Bot: Hello\nIt belongs to a message of the user'],
@@ -163,6 +200,24 @@ describe('a file that cannot be read fails with the line', () => {
       't.scenario.md:8: ### More',
     ])
     expect(lines(failure?.stack).at(-1)).toBe('    at scenario (/app/t.scenario.md:5:1)')
+  })
+
+  test('with its path, as far as it is relative', () => {
+    const read = (file: string) => () => readScenarios('', file)
+    expect(read('test/t.scenario.md')).toThrow(/^test\/t\.scenario\.md:1: /)
+    expect(read('../t.scenario.md')).toThrow(/^\.\.\/t\.scenario\.md:1: /)
+    expect(read('/app/test/t.scenario.md')).toThrow(/^t\.scenario\.md:1: /)
+    expect(read('C:\\app\\t.scenario.md')).toThrow(/^t\.scenario\.md:1: /)
+  })
+
+  test('what is not a text', () => {
+    const read = readScenarios as (text: unknown, file: unknown) => unknown
+    expect(() => read(undefined, 't.md')).toThrow(
+      "readScenarios: text must be the text of the file, as readFileSync(file, 'utf8') returns it; got undefined.",
+    )
+    expect(() => read('', undefined)).toThrow(
+      'readScenarios: file must be the path of the file, as a string; got undefined.',
+    )
   })
 
   test('no set-up', () => {

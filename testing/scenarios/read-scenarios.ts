@@ -1,15 +1,15 @@
 /**
- * Reads a scenario file: its title, the module that sets it up, and its scenarios as messages with what is expected after each. What
- * a single line says is read in `scenarios/scenario-lines.ts`.
+ * Reads a scenario file: its title, the module that sets it up, and its scenarios as messages with what is expected
+ * after each. What a single line says is read in `scenarios/scenario-lines.ts`.
  */
 import { failureAt } from './scenario-failure.js'
 import {
   type ExpectationLine,
-  knownLines,
   type ModelLine,
   type Place,
   readLine,
   type ScenarioLine,
+  unknownLineText,
 } from './scenario-lines.js'
 
 /** A message of the user, what models answer to it, and what is expected then. */
@@ -122,6 +122,9 @@ class DocumentReader {
   #add(place: Place): void {
     const { source } = place
     const [, marks = '', heading = ''] = /^(#+)\s+(.*?)(?:\s+#+)?$/.exec(source) ?? []
+    if (/^##(?:[^#\s]|$)/.test(source)) {
+      throw this.#wrong(place, 'A scenario begins with ##, a space and a title: ## A customer asks for an order')
+    }
     if (marks !== '') this.#addHeading(place, marks.length, heading)
     else if (this.#scenarios.length === 0) this.#addToIntroduction(place)
     else if (!/^<!--.*-->$/s.test(source)) {
@@ -175,12 +178,7 @@ class DocumentReader {
       throw this.#lateSetup
     }
     const line = readLine(keyword, text)
-    if (line === undefined) {
-      throw this.#wrong(
-        place,
-        `A line of a scenario begins with one of these words and a colon: ${knownLines}. A line that continues the one above is indented, and a note begins with >`,
-      )
-    }
+    if (line === undefined) throw this.#wrong(place, unknownLineText(place.source, keyword))
     if (typeof line === 'string') throw this.#wrong(place, `The line cannot be read: ${line}`)
     this.#addTo(this.#scenarios.at(-1) as ScenarioText, line, place)
   }
@@ -217,10 +215,10 @@ class DocumentReader {
   }
 }
 
-/** The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`. */
+/** The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. */
 function partsOf(source: string): { readonly keyword: string; readonly text: string } {
   const [, keyword = '', text = ''] =
-    /^(?:(?:[-*+]|\d+[.)])\s+)?(?:\*\*)?(\p{L}[^:\n]*?)(?:\*\*)?\s*:(?:\*\*)?\s*([\s\S]*)$/u.exec(source) ?? []
+    /^(?:(?:[-*+•–—]|\d+[.)])\s*)?(?:\*\*)?(\p{L}[^:\n]*?)(?:\*\*)?\s*:(?:\*\*)?\s*([\s\S]*)$/u.exec(source) ?? []
   return { keyword, text: text.trim() }
 }
 

@@ -218,7 +218,12 @@ describe('a scenario that is not so fails with its line', () => {
     [
       'a part of the reply',
       'User: a\nBot mentions: 20 minutes (or so)',
-      'a reply that matches /20 minutes \\(or so\\)/i',
+      'Expected a reply that mentions "20 minutes (or so)"\n  but it was "The table is yours for 15 minutes.\\nShall I book it?"\nWhere:',
+    ],
+    [
+      'a part of what the user sees of a failure',
+      'User: a\nUser: crash\nFails: FLOW_ERROR\nBot mentions: disk',
+      ':7: Bot mentions: disk\nExpected a reply that mentions "disk"\n  but it was "no database',
     ],
     ['a model line too few', 'User: a', ':4: User: a\nThe model is asked once more', { flow: Desk }],
     [
@@ -240,6 +245,12 @@ Correct the name, or find out why the conversation is at this step.`,
     ['two scripts', 'User: a\nModel: A', ':5: Model: A\nThe set-up has a script', { flow: Desk, script: ['B'] }],
     ['a script that is left', 'User: a', '1 reply of 1 left', { flow: Tables, script: ['B'] }],
     ['something unknown that is given', 'Given: rain\nUser: a', ':4: Given: rain\nThe set-up does not know'],
+    [
+      'something given that is misspelt',
+      'Given: Rain\nUser: a',
+      "It has: rain, snow. Did you mean 'rain'?",
+      { flow: Tables, given: { rain: {}, snow: {} } },
+    ],
     [
       'something given that is nothing',
       'Given: rain\nUser: a',
@@ -294,4 +305,19 @@ test('a suite has a test for each scenario, which makes its own set-up', async (
   })
   for (const body of runs) await body()
   expect([titles, made]).toEqual([['Tables', 'One', 'Two'], 2])
+})
+
+test('a suite refuses options that are unknown, missing or wrong, before it defines a test', () => {
+  const suite = (options: object) => () => scenarioSuite(options as Parameters<typeof scenarioSuite>[0])
+  const right = { text: 'Setup: ./x.js\n## One\nUser: a', file, setup: { flow: Tables }, describe, test }
+  expect(suite({ file })).toThrow("scenarioSuite: text must be the text of the file, as readFileSync(file, 'utf8')")
+  expect(suite({ ...right, text: Buffer.from('## One') })).toThrow('scenarioSuite: text must be the text of the file')
+  expect(suite({ ...right, file: undefined })).toThrow('scenarioSuite: file must be the path of the file, as a string')
+  expect(suite({ ...right, setUp: 1 })).toThrow("scenarioSuite: there is no option 'setUp'.")
+  expect(suite({ ...right, describe: undefined })).toThrow(
+    'scenarioSuite: describe must be the function describe of the test runner; got undefined.',
+  )
+  expect(suite({ ...right, test: 1 })).toThrow(
+    'scenarioSuite: test must be the function test of the test runner; got 1.',
+  )
 })

@@ -2,7 +2,7 @@
 import type { FlowErrorCode, StepConstructor } from '../../src/index.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
-import { ExpectationError, list } from '../expectations/expectation-error.js'
+import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { ScenarioEvent, ScenarioText, ScenarioTurn } from './read-scenarios.js'
 import { failureAt, failureOfAll } from './scenario-failure.js'
 import type { ExpectationLine, Place } from './scenario-lines.js'
@@ -109,7 +109,7 @@ async function runTurn(turn: ScenarioTurn, { conversation, model, setup, at }: R
   // The code comes first: it says why the reply is what it is.
   const others = turn.expectations.filter((line) => line !== failure)
   for (const line of failure === undefined ? others : [failure, ...others])
-    await at(line, () => check(line, conversation, setup, code as FlowErrorCode))
+    await at(line, () => check(line, conversation, setup, code))
   const { left } = model
   if (left !== undefined) {
     const problem =
@@ -130,6 +130,9 @@ async function check(
       if (failure === undefined) conversation.expectReply(line.expected)
       else conversation.expectError(failure, line.expected)
       return
+    case 'mention':
+      checkMention(conversation, line.text)
+      return
     case 'meaning':
       await conversation.expectMeaning(line.text)
       return
@@ -146,11 +149,18 @@ async function check(
       conversation.expectCompleted()
       return
     case 'failure':
-      conversation.expectError(line.code as FlowErrorCode)
+      conversation.expectError(line.code)
       return
     default:
       line satisfies never
   }
+}
+
+/** In words for people who do not program: an expected RegExp would show as a pattern. */
+function checkMention(conversation: Conversation, text: string): void {
+  const { message } = conversation.reply
+  if (message.toLowerCase().includes(text.toLowerCase())) return
+  conversation.fail(`Expected a reply that mentions ${show(text, 1000)}\n  but it was ${show(message, 1000)}`)
 }
 
 /** The step of a flow by its ID. */

@@ -1,4 +1,6 @@
-/** A failure with the line of the scenario file that it belongs to, in the message and in the stack that runners show. */
+/**
+ * A failure with the line of the scenario file that it belongs to, in the message and in the stack that runners show.
+ */
 import { causesText } from '../expectations/author-frames.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { Place } from './scenario-lines.js'
@@ -6,7 +8,8 @@ import type { Place } from './scenario-lines.js'
 /**
  * The failure of a line.
  *
- * @param file - The path of the file, as the runner knows it.
+ * @param file - The path of the file, as the runner knows it. The message has the whole of a relative path, and the
+ * name of the file of an absolute one.
  * @param problem - What is wrong: a text, or what was thrown, which becomes the cause if it is no `ExpectationError`.
  */
 export function failureAt(file: string, { line, source }: Place, problem: unknown): ExpectationError {
@@ -32,6 +35,8 @@ export function failureOfAll(failures: readonly Error[]): Error | undefined {
   return error
 }
 
+/** A relative path as it was given. Of an absolute one the last part: the stack has the whole path. */
 function nameOf(file: string): string {
-  return file.split(/[\\/]/).at(-1) ?? file
+  const isAbsolute = /^(?:[\\/]|[A-Za-z]+:)/.test(file)
+  return isAbsolute ? (file.split(/[\\/]/).at(-1) ?? file) : file
 }

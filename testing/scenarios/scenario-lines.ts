@@ -1,8 +1,11 @@
 /**
- * What one line of a scenario says: `User: Hello`, `State of AskName: name = Ada`. Which line may stand where is decided in
- * `scenarios/read-scenarios.ts`, what is done for it in `scenarios/run-scenario.ts`.
+ * What one line of a scenario says: `User: Hello`, `State of AskName: name = Ada`. Which line may stand where is
+ * decided in `scenarios/read-scenarios.ts`, what is done for it in `scenarios/run-scenario.ts`.
  */
-import type { JsonValue } from '../../src/index.js'
+import type { FlowErrorCode, JsonValue } from '../../src/index.js'
+import { hintAt } from '../../src/util/options.js'
+import { errorCodes } from '../expectations/error-codes.js'
+import { list } from '../expectations/expectation-error.js'
 
 /** Where in a file a line is, and how it is written there. */
 export interface Place {
@@ -11,7 +14,7 @@ export interface Place {
 }
 
 /** What the user of the bot does, or what happens around the bot. */
-export type Happening =
+export type ActionLine =
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'given'; readonly phrase: string }
   | { readonly kind: 'wait'; readonly ms: number }
@@ -25,15 +28,16 @@ export type ModelLine =
 /** What must be so after a message. */
 export type ExpectationLine =
   | { readonly kind: 'reply'; readonly expected: string | RegExp }
+  | { readonly kind: 'mention'; readonly text: string }
   | { readonly kind: 'meaning'; readonly text: string }
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'state'; readonly step: string; readonly part: object }
   | { readonly kind: 'tools'; readonly names: readonly string[] }
   | { readonly kind: 'completed' }
-  | { readonly kind: 'failure'; readonly code: string }
+  | { readonly kind: 'failure'; readonly code: FlowErrorCode }
 
 /** What any line of a scenario says. */
-export type ScenarioLine = Happening | ModelLine | ExpectationLine
+export type ScenarioLine = ActionLine | ModelLine | ExpectationLine
 
 /** Reads what follows the colon; returns a problem as a text. */
 type Reader = (text: string, argument: string) => ScenarioLine | string
@@ -45,23 +49,47 @@ const readers: Readonly<Record<string, Reader>> = {
   model: (text) => ({ kind: 'model', text }),
   'model calls': readCall,
   bot: (text) => readReply(text),
-  'bot mentions': (text) => ({ kind: 'reply', expected: new RegExp(escaped(text), 'i') }),
+  'bot mentions': (text) => ({ kind: 'mention', text }),
   'bot means': (text) => ({ kind: 'meaning', text }),
   step: (step) => ({ kind: 'step', step }),
   'state of': readState,
-  tools: (text) => ({ kind: 'tools', names: text === 'none' ? [] : text.split(',').map((name) => name.trim()) }),
+  tools: readTools,
   completed: (text) =>
     text === 'yes'
       ? { kind: 'completed' }
       : `it can only be "Completed: yes". To expect that it goes on, name the step.`,
-  fails: (code) => ({ kind: 'failure', code }),
+  fails: readFailure,
   wait: readWait,
   server: (text) => (text === 'restarts' ? { kind: 'restart' } : 'it can only be "Server: restarts".'),
 }
 
-/** How the lines are written, for the message of a wrong one. */
-export const knownLines =
-  'Given, User, Model, Model calls, Bot, Bot mentions, Bot means, Step, State of <step>, Tools, Completed, Fails, Wait, Server'
+/** The words before the colon, as they are written. */
+const knownWords: readonly string[] = [
+  ...['Given', 'User', 'Model', 'Model calls', 'Bot', 'Bot mentions', 'Bot means', 'Step', 'State of <step>', 'Tools'],
+  ...['Completed', 'Fails', 'Wait', 'Server'],
+]
+
+/**
+ * What is wrong with a line that begins with none of the known words and a colon.
+ *
+ * @param keyword - What is before its colon; empty if it has no colon.
+ */
+export function unknownLineText(source: string, keyword: string): string {
+  const hint = keyword === '' ? colonHint(source) : hintAt(keyword, knownWords)
+  const rule = `A line of a scenario begins with one of these words and a colon: ${list(knownWords)}. A line that continues the one above is indented, and a note begins with >`
+  return hint === '' ? rule : `${rule}\n${hint.trimStart()}`
+}
+
+/** The hint for a line that begins with a known word, and has no colon. */
+function colonHint(source: string): string {
+  const text = source.replace(/^[^\p{L}]+/u, '').toLowerCase()
+  // Of two words with the same beginning, the longer one comes later.
+  const word = knownWords.findLast((known) => {
+    const start = known.replace(' <step>', '').toLowerCase()
+    return text.startsWith(start) && !/^\p{L}/u.test(text.slice(start.length))
+  })
+  return word === undefined ? '' : `Write a colon after '${word}'.`
+}
 
 /** The lines that may have no text after the colon. */
 const mayBeEmpty: readonly string[] = ['user', 'model']
@@ -97,6 +125,21 @@ function readCall(text: string): ScenarioLine | string {
   }
 }
 
+/** `find_tables, choose_day`; `none` for no tool. */
+function readTools(text: string): ScenarioLine | string {
+  const names = text.toLowerCase() === 'none' ? [] : text.split(',').map((name) => name.trim())
+  return names.every((name) => /^\S+$/.test(name))
+    ? { kind: 'tools', names }
+    : 'it needs the names of tools with a comma between two of them, as in Tools: find_tables, choose_day'
+}
+
+function readFailure(text: string): ScenarioLine | string {
+  const code = errorCodes.find((one) => one === text)
+  return code === undefined
+    ? `there is no code '${text}'. The codes are ${list(errorCodes)}.${hintAt(text, errorCodes)}`
+    : { kind: 'failure', code }
+}
+
 /** `name = Ada`, `wish.day = Friday`, `guests = 4`, `table = nothing`, `note = /fern/`. */
 function readState(text: string, step: string): ScenarioLine | string {
   const [, path = '', value = ''] = /^([^=\s]+)\s*=\s*([\s\S]+)$/.exec(text) ?? []
@@ -114,8 +157,10 @@ function expectedValueOf(text: string): { readonly value: unknown } | { readonly
   if (pattern !== undefined) return { value: pattern }
   try {
     return { value: JSON.parse(text) }
-  } catch {
-    return { value: unescaped(text) }
+  } catch (error) {
+    if (!/^[{[]/.test(text)) return { value: unescaped(text) }
+    const problem = `a value that begins with ${text[0]} is JSON, and this is not valid JSON: ${(error as Error).message}.`
+    return { problem: `${problem} To expect it as a text, write it in quotes: ${JSON.stringify(text)}` }
   }
 }
 
@@ -133,8 +178,8 @@ function readWait(text: string): ScenarioLine | string {
 }
 
 /**
- * The pattern that a text is, if it is between its only two slashes, which flags may follow; a problem as a text. Within a pattern a
- * slash has a backslash before it: what has more slashes is a path.
+ * The pattern that a text is, if it is between its only two slashes, which flags may follow; a problem as a text.
+ * Within a pattern a slash has a backslash before it: what has more slashes is a path.
  */
 function patternOf(text: string): RegExp | string | undefined {
   const [, source, flags = ''] = /^\/((?:[^\\/]|\\[\s\S])+)\/([imsu]*)$/.exec(text) ?? []
@@ -149,8 +194,4 @@ function patternOf(text: string): RegExp | string | undefined {
 /** A text that begins with a slash, and would be taken for a pattern, is written with a backslash before it. */
 function unescaped(text: string): string {
   return text.replace(/^\\\//, '/')
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 }

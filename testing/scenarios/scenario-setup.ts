@@ -1,19 +1,20 @@
 /** What a set-up module exports, and the conversation that is made of it for one scenario. */
 import type { FlowConstructor } from '../../src/index.js'
+import { hintAt } from '../../src/util/options.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { Conversation } from '../index.js'
 import type { ModelScript } from '../scripted-model/scripted-model.js'
 
 /**
- * What a set-up module exports as `default`: the flow, and the options of the {@link Conversation} that each scenario gets. Without a
- * `script`, models answer what the scenario says in its lines `Model:`.
+ * What a set-up module exports as `default`: the flow, and the options of the {@link Conversation} that each scenario
+ * gets. Without a `script`, models answer what the scenario says in its lines `Model:`.
  */
 export interface ScenarioSetup extends ConversationOptions {
   readonly flow: FlowConstructor
   /**
-   * Options that differ in scenarios with a line `Given: ...`, by the text of that line. Doubles of tools are added to those of the
-   * set-up; anything else replaces what the set-up has. Default: no scenario may have such a line.
+   * Options that differ in scenarios with a line `Given: ...`, by the text of that line. Doubles of tools are added to
+   * those of the set-up; anything else replaces what the set-up has. Default: no scenario may have such a line.
    */
   readonly given?: Readonly<Record<string, ConversationOptions>>
 }
@@ -36,8 +37,8 @@ export async function setupFrom(source: unknown): Promise<ScenarioSetup> {
 }
 
 /**
- * The conversation of a scenario: `script` answers, unless the set-up has a script. The doubles of the set-up serve all scenarios, so
- * this one need not use them.
+ * The conversation of a scenario: `script` answers, unless the set-up has a script. The doubles of the set-up serve all
+ * scenarios, so this one need not use them.
  */
 export function conversationOf(
   { flow, given: _given, ...options }: ScenarioSetup,
@@ -60,5 +61,8 @@ export function givenIn({ given = {} }: ScenarioSetup, phrase: string): Conversa
   if (options !== undefined) {
     throw new ExpectationError(`The set-up must have options for this, as an object. It has ${show(options, 100)}.`)
   }
-  throw new ExpectationError(`The set-up does not know what this means. It has: ${list(Object.keys(given))}.`)
+  const known = Object.keys(given)
+  throw new ExpectationError(
+    `The set-up does not know what this means. It has: ${list(known)}.${hintAt(phrase, known)}`,
+  )
 }

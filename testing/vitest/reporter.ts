@@ -1,15 +1,17 @@
 /**
- * The entry point `turnkeeper/testing/vitest/reporter`: a reporter of vitest that adds up the coverage of flows of all test
- * files, prints it, and fails the run below a threshold. The test files use `coverFlows` of `turnkeeper/testing/vitest`.
+ * The entry point `turnkeeper/testing/vitest/reporter`: a reporter of vitest that adds up the coverage of flows of all
+ * test files, prints it, and fails the run below a threshold. The test files use `coverFlows` of
+ * `turnkeeper/testing/vitest`.
  *
  * @module turnkeeper/testing/vitest/reporter
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
-import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
+import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { show } from '../expectations/expectation-error.js'
 import { belowThresholds, type CoverageThresholds, checkThresholds } from '../flow-coverage/coverage-shares.js'
-import { tableOf, textOf } from '../flow-coverage/coverage-text.js'
+import { gapsOf, tableOf } from '../flow-coverage/coverage-text.js'
 import { lastReports, mergeReports, type PassedReport } from '../flow-coverage/merge-reports.js'
 import { mermaidOf } from '../flow-coverage/mermaid.js'
 
@@ -19,7 +21,10 @@ export type { CoverageThresholds }
 export interface FlowCoverageReporterOptions {
   /** The least that all test files together must reach of each flow. Default: nothing. */
   readonly thresholds?: CoverageThresholds
-  /** A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is made. Default: none. */
+  /**
+   * A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is
+   * made. Default: none.
+   */
   readonly mermaid?: string
   /** A file for the whole report as JSON, relative to the working directory. Its folder is made. Default: none. */
   readonly json?: string
@@ -31,7 +36,8 @@ const optionNames: OptionNames<FlowCoverageReporterOptions> = { thresholds: true
  * Adds up what the conversations of all test files reached, prints a table, and fails the run where a flow is below a
  * threshold. Flows with the same ID in several files are one flow.
  *
- * @throws `InvalidInputError` from the constructor, for an unknown option, and for a threshold that is not a percentage.
+ * @throws `InvalidInputError` from the constructor, for an unknown option, for a threshold that is not a percentage,
+ * and for a path that is not a text.
  * @example
  * ```ts
  * // vitest.config.ts
@@ -49,6 +55,7 @@ export default class FlowCoverageReporter implements Reporter {
   constructor(options: FlowCoverageReporterOptions = {}) {
     checkOptionNames('FlowCoverageReporter', options, optionNames)
     if (options.thresholds !== undefined) checkThresholds(options.thresholds)
+    for (const name of ['mermaid', 'json'] as const) checkPath(name, options[name])
     this.#options = options
   }
 
@@ -70,12 +77,20 @@ export default class FlowCoverageReporter implements Reporter {
     const report = mergeReports(lastReports(reports))
     if (mermaid !== undefined) await writeReport(mermaid, `\`\`\`mermaid\n${mermaidOf(report)}\n\`\`\`\n`)
     if (json !== undefined) await writeReport(json, `${JSON.stringify(report, null, 2)}\n`)
-    console.log(`\nCoverage of flows\n\n${tableOf(report)}\n`)
+    const gaps = gapsOf(report)
+    console.log(`\nCoverage of flows\n\n${[tableOf(report), ...(gaps === '' ? [] : [gaps])].join('\n\n')}\n`)
     const problems = belowThresholds(report, thresholds)
     if (problems.length === 0) return
-    console.error(`Below the thresholds:\n\n- ${problems.join('\n- ')}\n\n${textOf(report)}\n`)
+    console.error(`Below the thresholds:\n\n- ${problems.join('\n- ')}\n`)
     process.exitCode = 1
   }
+}
+
+function checkPath(name: string, path: unknown): void {
+  if (path === undefined || (typeof path === 'string' && path !== '')) return
+  throw invalidInput(
+    `FlowCoverageReporter: ${name} must be the path of a file, such as 'flows.${name === 'json' ? 'json' : 'md'}'; got ${show(path, 100)}.`,
+  )
 }
 
 /** Writes a file. If that fails, the run fails, and the table is still printed. */

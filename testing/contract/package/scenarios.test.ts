@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { describe, expect, inject, test } from 'vitest'
+import manifest from '../../../package.json' with { type: 'json' }
 import { project, run } from './run.js'
 
 const setup = `
@@ -85,7 +86,7 @@ describe('turnkeeper scenarios', () => {
         ok      Someone says hello
         FAILED  Someone has no name
 
-          broken.scenario.md:17: - Bot: Who are you?
+          a/b/broken.scenario.md:17: - Bot: Who are you?
           Expected the reply "Who are you?"
             but it was "What is your name?"
           Where: flow 'Greeting', step 'AskName', turn 1
@@ -106,7 +107,7 @@ describe('turnkeeper scenarios', () => {
 
         FAILED  The flow breaks
 
-          broken.scenario.md:22: - User:
+          a/b/broken.scenario.md:22: - User:
           The turn "" failed with FLOW_ERROR: no name
             at AskName.run (<folder>/greeting.setup.mjs:7:36)
           Where: flow 'Greeting', step 'AskName', turn 2
@@ -145,16 +146,44 @@ describe('turnkeeper scenarios', () => {
       'a.scenario.md:14: Hi\n',
     ],
     [
-      'a set-up that cannot be loaded',
-      { 'a.scenario.md': scenarios.replace('greeting', 'none') },
-      ['a.scenario.md'],
-      'a.scenario.md:3: Setup: ./none.setup.mjs\n    The set-up <folder>/none.setup.mjs cannot be loaded',
+      'a set-up that is not there, for each scenario of the file',
+      { 'b/a.scenario.md': broken.replace('greeting', 'none') },
+      ['b'],
+      `b/a.scenario.md
+  FAILED  Someone says hello
+  FAILED  Someone has no name
+  FAILED  The flow breaks
+
+    b/a.scenario.md:3: Setup: ./none.setup.mjs
+    The set-up cannot be found: there is no <folder>/b/none.setup.mjs and no <folder>/b/none.setup.mts.
+
+
+0 passed, 3 failed
+`,
     ],
     [
-      'a missing set-up',
+      'a set-up of --setup that is not there, before any file',
       { 'a.scenario.md': scenarios },
       ['a.scenario.md', '--setup', 'b.js'],
-      'The set-up <folder>/b.js',
+      'The set-up cannot be found: there is no <folder>/b.js and no <folder>/b.ts.\n\nUsage: ',
+    ],
+    [
+      'a set-up of --setup that is not one',
+      { 'a.scenario.md': scenarios, 'b.mjs': 'export default { flows: 1 }' },
+      ['a.scenario.md', '--setup', 'b.mjs'],
+      'It exports {"flows":1}.\n    The set-up is b.mjs, as --setup says, and not the one of this line.\n',
+    ],
+    [
+      'a set-up that imports TypeScript',
+      { 'a.scenario.md': scenarios, 'b.mjs': "import './flow.js'", 'flow.ts': '' },
+      ['a.scenario.md', '--setup', 'b.mjs'],
+      'imported from <folder>/b.mjs\n    If it is written in TypeScript, run the command with',
+    ],
+    [
+      'a set-up that imports a file which is not there',
+      { 'a.scenario.md': scenarios, 'b.mjs': "import './flow.js'" },
+      ['a.scenario.md', '--setup', 'b.mjs'],
+      'imported from <folder>/b.mjs\n    The set-up is b.mjs, as --setup says',
     ],
     [
       'a set-up in TypeScript',
@@ -215,9 +244,10 @@ export default connect()`,
       ['a.scenario.md', '--setup', 'b.mjs'],
       `cannot be loaded: Unexpected identifier 'b'\n    To see the line: node "<folder>/b.mjs"\n`,
     ],
-    ['a missing file', {}, ['none.scenario.md'], 'no such file'],
+    ['a missing file', {}, ['none.scenario.md'], "There is no file or folder 'none.scenario.md'.\n\nUsage: "],
+    ['no file', {}, [], 'Name the files or folders of the scenarios.\n\nUsage: '],
     ['an empty folder', {}, ['.'], 'There is no *.scenario.md in .'],
-    ['an unknown option', {}, ['.', '--watch'], "Unknown option '--watch'"],
+    ['an unknown option', {}, ['.', '--watch'], "Unknown option '--watch'.\n\nUsage: "],
   ])('fails with a sentence: %s', (name, files, words, sentence) => {
     const { failed, output } = turnkeeper(name.replaceAll(' ', '-'), files, 'scenarios', ...words)
     expect({ failed, output }).toEqual({ failed: true, output: expect.stringContaining(sentence) })
@@ -266,5 +296,13 @@ export default connect()`,
       failed: true,
       output: expect.stringMatching(/^Usage: turnkeeper scenarios/),
     })
+    expect(turnkeeper('unknown', {}, 'scenario', 'test')).toMatchObject({
+      failed: true,
+      output: expect.stringMatching(/^There is no command 'scenario': the only one is scenarios\.\n\nUsage: /),
+    })
+  })
+
+  test('says its version', () => {
+    expect(turnkeeper('version', {}, '--version')).toEqual({ failed: false, output: `${manifest.version}\n` })
   })
 })

@@ -128,7 +128,9 @@ test('what each worker counted is added up, printed and written', () => {
 
 test('scenarios whose set-up has a coverage count, alone and together with test files', () => {
   const alone = run(['order.scenario.md'], {})
-  expect(alone.output).toContain('| Order | 4     | 2 of 3, 66 % | none  | 2 of 3, 66 % | 1    |')
+  expect(alone.output).toContain(
+    '| Order | 4     | 2 of 3, 66 % | none  | 2 of 3, 66 % | 1    |\n\n- Order: end step End: no conversation ended there\n',
+  )
   expect(alone.status).toBe(0)
   const together = run(['order.scenario.md', 'ends.test.mjs'], { thresholds: { steps: 100, transitions: 100 } })
   expect(together.output).toContain('| Order | 7     | 3 of 3, 100 % | none  | 3 of 3, 100 % | 0    |')
@@ -157,7 +159,7 @@ test('a run below a threshold fails, although every test passed', () => {
   const { status, output } = run(['ends.test.mjs'], { thresholds: { steps: 100, transitions: 80 } })
   expect(output).toContain('1 passed')
   expect(output).toContain('- Order: 2 of 3 transitions (66 %), and the threshold is 80 %')
-  expect(output).toContain('transition Confirm -> Ask: declared, and never seen')
+  expect(output).toContain('| 1    |\n\n- Order: transition Confirm -> Ask: declared, and never seen\n\n')
   expect(status).toBe(1)
 })
 
@@ -185,12 +187,19 @@ test('a run that covers no flow says so, meets no threshold, and leaves the file
   expect(run(['empty/none.test.mjs'], {}).status).toBe(0)
 })
 
-test('an option with a wrong name is refused before the tests run: its thresholds would hold for nothing', () => {
+test('an option with a wrong name or value is refused before the tests run: its thresholds would hold for nothing', () => {
   const { status, output } = run(all, { threshold: { steps: 100 } })
   expect(output).toContain("FlowCoverageReporter: there is no option 'threshold'.")
   expect(output).toContain("Did you mean 'thresholds'?")
   expect(output).not.toContain('passed')
   expect(status).toBe(1)
+  const notAPath = run(all, { mermaid: true })
+  expect(notAPath.output).toContain(
+    "FlowCoverageReporter: mermaid must be the path of a file, such as 'flows.md'; got true.",
+  )
+  expect(notAPath.output).not.toContain('passed')
+  expect(notAPath.status).toBe(1)
+  expect(run(all, { json: '' }).output).toContain('json must be the path of a file, such as \'flows.json\'; got "".')
   const notAnObject = run(all, { thresholds: null })
   expect(notAnObject.output).toContain('The coverage thresholds are null: expected an object')
   expect(notAnObject.status).toBe(1)

@@ -62,6 +62,6 @@ Expected the reply "Good evening."
 
   test('whose set-up does not exist show its line', () => {
     expect(output).toContain('no-setup.scenario.md:3: Setup: ./none.setup.js\nThe set-up cannot be found: there is no')
-    expect(output).toContain('❯ scenario no-setup.scenario.md:3:1')
+    expect(output).toMatch(/there is no [^\n]*\n ❯ scenario no-setup\.scenario\.md:3:1\n.*\n.*\n.*3\| Setup: /)
   })
 })

@@ -1,12 +1,9 @@
 /**
- * The entry point `turnkeeper/testing/vitest/plugin`: vitest runs `*.scenario.md` files. It imports nothing of vitest, because the
- * configuration that it is used in is loaded where vitest itself cannot be.
+ * The entry point `turnkeeper/testing/vitest/plugin`: vitest runs `*.scenario.md` files. It imports nothing of vitest,
+ * because the configuration that it is used in is loaded where vitest itself cannot be.
  *
  * @module turnkeeper/testing/vitest/plugin
  */
-// Only what reads the text: a configuration must not load the engine.
-import { readDocument } from '../../scenarios/read-scenarios.js'
-
 /** What the plugin needs of the bundler: a part of Rollup's plugin context. */
 export interface ScenarioPluginContext {
   /** The module that a file names, if it exists. */
@@ -43,7 +40,7 @@ export function scenarios(): ScenarioPlugin {
     async transform(text, id) {
       const [file = ''] = id.split('?')
       if (!file.endsWith('.scenario.md')) return undefined
-      const setup = setupIn(text, file)
+      const setup = await setupIn(text, file)
       const found = setup === undefined ? undefined : await resolved(setup, file, this)
       // Without mappings, the places in stacks are those of the scenario file.
       return { code: moduleOf(text, file, setupCode(setup, found)), map: { mappings: '' } }
@@ -52,7 +49,9 @@ export function scenarios(): ScenarioPlugin {
 }
 
 /** The module that a file names; `undefined` if the file cannot be read, which its tests report. */
-function setupIn(text: string, file: string): string | undefined {
+async function setupIn(text: string, file: string): Promise<string | undefined> {
+  // Loaded late: a configuration must not load the engine, of which this has the check of names.
+  const { readDocument } = await import('../../scenarios/read-scenarios.js')
   try {
     return readDocument(text, file).setup
   } catch {
@@ -78,12 +77,16 @@ function setupCode(named: string | undefined, found: string | undefined): string
   if (named === undefined) return ['const setup = undefined']
   if (found !== undefined) return [`import * as module from ${JSON.stringify(found)}`, ...coveredSetup]
   const problem = `The set-up cannot be found: there is no ${namesOf(named).join(' and no ')}.`
-  return [`const setup = () => { throw new Error(${JSON.stringify(problem)}) }`]
+  return [
+    `import { ExpectationError } from 'turnkeeper/testing'`,
+    // Of any other error the failure would show the place here, which is none of the file.
+    `const setup = () => { throw new ExpectationError(${JSON.stringify(problem)}) }`,
+  ]
 }
 
 /**
- * Makes the set-up of each scenario, and passes what its `coverage` counted to the reporter of `testing/vitest/reporter.ts`. A coverage
- * of `coverFlows` passes itself, in a place of its own.
+ * Makes the set-up of each scenario, and passes what its `coverage` counted to the reporter of
+ * `testing/vitest/reporter.ts`. A coverage of `coverFlows` passes itself, in a place of its own.
  */
 const coveredSetup: readonly string[] = [
   'const coverages = new Set()',

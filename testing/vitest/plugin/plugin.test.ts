@@ -33,7 +33,7 @@ describe('the plugin', () => {
 
   test('has the scenarios fail where the set-up does not exist', async () => {
     expect(await codeOf(text, '/app/desk.scenario.md', [])).toContain(
-      'const setup = () => { throw new Error("The set-up cannot be found: there is no ./desk.setup.js and no ./desk.setup.ts.") }',
+      'const setup = () => { throw new ExpectationError("The set-up cannot be found: there is no ./desk.setup.js and no ./desk.setup.ts.") }',
     )
   })
 

@@ -62,6 +62,22 @@ export const scenarioMutations = [
     rows: [['scenario takes a path for a pattern', 'patternOf', { piece: '[^\\\\/]', becomes: '[^\\\\]' }]],
   },
   {
+    file: 'testing/scenarios/scenario-lines.ts',
+    tests: ['testing/scenarios/read-scenarios.'],
+    rows: [
+      [
+        'scenario takes JSON that is not valid for a text',
+        'expectedValueOf',
+        { piece: '/^[{[]/.test(text)', becomes: 'false' },
+      ],
+      [
+        'scenario waits for a code that does not exist',
+        'readFailure',
+        { piece: 'code === undefined', becomes: 'false' },
+      ],
+    ],
+  },
+  {
     file: 'testing/flow-coverage/merge-reports.ts',
     tests: ['testing/flow-coverage/'],
     rows: [
@@ -81,6 +97,11 @@ export const scenarioMutations = [
         'judge asks its model although it is not to record',
         'Judge.#judge',
         { condition: 'this.#options.record !== true', becomes: 'false' },
+      ],
+      [
+        'judge shows the oldest of its outdated recordings',
+        'Judge.#unrecorded',
+        { piece: 'known.findLast(', becomes: 'known.find(' },
       ],
       [
         'judge whose model never answers leaves its call open',
@@ -125,6 +146,17 @@ export const scenarioMutations = [
         'coverage threshold that is a fraction holds for every flow',
         'checkThreshold',
         { condition: 'threshold <= 1', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/flow-coverage/check-coverage.ts',
+    tests: ['testing/flow-coverage/'],
+    rows: [
+      [
+        'coverage takes the class of a step for a flow',
+        'checkFlowClass',
+        { piece: "&& 'addContext' in prototype", becomes: '' },
       ],
     ],
   },

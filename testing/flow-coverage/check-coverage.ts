@@ -1,0 +1,30 @@
+/**
+ * What a program without types may pass to the coverage of flows by mistake: it is refused before anything is counted.
+ */
+import { invalidInput } from '../../src/util/options.js'
+import { isListOf, isObject, isText } from '../conversation/value-kinds.js'
+import { show } from '../expectations/expectation-error.js'
+import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
+
+/** @throws `InvalidInputError` for names of tools that are not lists by the ID of a flow or a step. */
+export function checkToolNames(tools: unknown): void {
+  if (tools === undefined || (isObject(tools) && Object.values(tools).every((names) => isListOf(names, isText)))) return
+  throw invalidInput(
+    `coverageOf: tools must have a list of names for each step, as in { AskName: ['capture_name'] }; got ${show(tools)}.`,
+  )
+}
+
+/** @throws `InvalidInputError` for what is not a report, such as the coverage that makes one. */
+export function checkReport(report: unknown): asserts report is FlowCoverageReport {
+  const { flows, report: method } = (report ?? {}) as Readonly<Partial<Record<'flows' | 'report', unknown>>>
+  if (isListOf(flows, isCoveredFlow)) return
+  const got = typeof method === 'function' ? 'a coverage: pass its report()' : show(report, 100)
+  throw invalidInput(`coverage.add: the report must be what report() of another coverage returned; got ${got}.`)
+}
+
+function isCoveredFlow(value: unknown): value is FlowCoverageOfFlow {
+  if (!isObject(value)) return false
+  const { flow, turns, steps, tools, transitions } = value as Partial<Record<keyof FlowCoverageOfFlow, unknown>>
+  const lists = [steps, tools, transitions]
+  return isText(flow) && typeof turns === 'number' && lists.every((entries) => isListOf(entries, isObject))
+}
