@@ -103,10 +103,12 @@ export class ConversationEngines {
     await this.#createIn(inner, document)
   }
 
-  /** Closes the engine; the next use makes another one over the same data. */
+  /** Closes the engine, also one that is being made; the next use makes another one over the same data. */
   async stop(): Promise<void> {
-    const running = this.#current
+    const starting = this.#running
     this.#running = undefined
+    if (this.#current === undefined) await starting?.catch(() => undefined)
+    const running = this.#current
     this.#current = undefined
     this.#scripted.clear()
     try {
@@ -188,6 +190,8 @@ export class ConversationEngines {
     for (const selection of modelsOfPolicies(flow)) this.scriptProviderOf(selection)
     coverage?.watch(engine)
     onEngine?.(engine)
+    // It was ended while the store was made: nothing runs in this engine.
+    if (this.#hasEnded) await engine.close()
     return running
   }
 
