@@ -92,13 +92,13 @@ export class Promises {
 }
 
 function notCommitted(
-  { said, reply, session, success, completed }: SimulatedTurn,
+  { said, turnId, reply, session, success, completed }: SimulatedTurn,
   documents: ReadonlyMap<string, SessionDocument>,
 ): Violation | undefined {
   if (!success) return undefined
   const promise = 'every reply is committed'
   const document = documents.get(session)
-  const entry = document?.history.find((one) => one.message === said && one.reply === reply)
+  const entry = document?.history.find((one) => one.id === turnId && one.reply === reply)
   if (entry === undefined) {
     const stored =
       document === undefined
@@ -120,19 +120,25 @@ function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionD
   const promise = 'no turn is stored twice'
   // A long history has lost its oldest turns.
   const first = history[0]?.turn ?? 1
-  for (const [index, { turn, message }] of history.entries()) {
+  for (const [index, entry] of history.entries()) {
+    const { turn, message } = entry
     if (turn !== first + index) {
       return {
         promise,
         text: `Entry ${index + 1} of the history of session '${id}' is turn ${turn}: ${show(message)}.`,
       }
     }
-    const said = transcript.filter((one) => one.said === message && (one.session === id || one.to === id)).length
-    const stored = history.filter((one) => one.message === message).length
-    if (stored > said) {
+    const earlier = history.slice(0, index).find((one) => one.id === entry.id)
+    if (earlier !== undefined) {
       return {
         promise,
-        text: `${show(message)} was sent ${count(said, 'time')} to session '${id}', and is stored ${count(stored, 'time')}.`,
+        text: `The turn ${show(message)} is in the history of session '${id}' twice: as turn ${earlier.turn}, and as turn ${turn}.`,
+      }
+    }
+    if (transcript.every(({ turnId }) => turnId !== entry.id)) {
+      return {
+        promise,
+        text: `Turn ${turn} of session '${id}', ${show(message)}, is stored, and no such message was sent.`,
       }
     }
   }

@@ -36,7 +36,10 @@ export interface SimulateOptions {
   readonly restarts?: boolean
   /** Whether two users sometimes send at once, to one engine or to two. Default `true`. */
   readonly together?: boolean
-  /** Codes of intended errors: turns may fail with them. Default: none. */
+  /**
+   * Codes of intended errors: turns may fail with them. A flow whose `busy` is `'interrupt'` or `'latest'` needs `'TURN_SUPERSEDED'` here,
+   * one whose `busy` is `'reject'` needs `'SESSION_BUSY'`. Default: none.
+   */
   readonly mayFail?: readonly FlowErrorCode[]
   /** Makes the `services` of one conversation. Default: none. */
   readonly services?: () => FlowServices

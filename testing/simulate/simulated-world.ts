@@ -13,6 +13,7 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
+import type { IdKind } from '../conversation/conversation-data.js'
 import { noLuck } from '../conversation/conversation-engines.js'
 import { ConversationWorld } from '../conversation/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -53,6 +54,8 @@ export class SimulatedWorld {
   readonly #services: { readonly services?: FlowServices }
   #sessionId = ''
   #ids = 0
+  /** The last turn that an engine made an ID for. */
+  #turnId = ''
   #modelPick: ActorView['pick'] = picker([])
 
   constructor(flow: FlowConstructor, options: WorldOptions) {
@@ -67,7 +70,7 @@ export class SimulatedWorld {
       ...this.#services,
       clock,
       hangAfterMs: options.hangAfterMs,
-      generateId: (kind) => `${kind}-${++this.#ids}`,
+      generateId: (kind) => this.#newId(kind),
       createStore: () => this.#promises.watch(options.wrapStore(new MemorySessionStore({ backing, clock }))),
       script: async (request) => {
         const reply = await options.model(request, this.#modelPick)
@@ -107,15 +110,16 @@ export class SimulatedWorld {
       const to = this.#sessionId
       if (action.fault !== undefined) store.inject(action.fault)
       const { engine } = await this.#world.engines.open()
+      const { turnId, executing } = this.#execute(engine, said, to)
       let result: ExecuteResult | undefined
       try {
-        result = await this.#world.driver.drive(this.#execute(engine, said, to))
+        result = await this.#world.driver.drive(executing)
       } finally {
         const struck = store.journal.filter(({ fault }) => fault !== undefined).length
         store.heal()
         const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
         if (result !== undefined) {
-          this.#answered([turnOf(said, to, result, { disturbed: struck > 0, together: false })])
+          this.#answered([turnOf(said, to, result, { turnId, disturbed: struck > 0, together: false })])
         }
         this.played.push({ kind: 'say', said, faults, code: result?.error?.code })
       }
@@ -136,8 +140,8 @@ export class SimulatedWorld {
     const engines = [engine, elsewhere ? this.#anotherEngine(store) : engine]
     const turns: SimulatedTurn[] = []
     const run = async (text: string, index: number): Promise<void> => {
-      const result = await this.#execute(engines[index] as FlowEngine, text, to)
-      turns.push(turnOf(text, to, result, { disturbed: false, together: true }))
+      const { turnId, executing } = this.#execute(engines[index] as FlowEngine, text, to)
+      turns.push(turnOf(text, to, await executing, { turnId, disturbed: false, together: true }))
     }
     try {
       await this.#world.driver.drive(Promise.all(said.map(run)))
@@ -164,7 +168,7 @@ export class SimulatedWorld {
       sessionStore,
       clock: this.#world.clock,
       random: noLuck,
-      generateId: (kind) => `${kind}-${++this.#ids}`,
+      generateId: (kind) => this.#newId(kind),
     })
     this.#world.driver.watchRetries(engine)
     return engine
@@ -184,8 +188,21 @@ export class SimulatedWorld {
     })
   }
 
-  #execute(engine: FlowEngine, userMessage: string, sessionId: string): Promise<ExecuteResult> {
-    return engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+  /** Begins a turn. Its ID is made at once. */
+  #execute(
+    engine: FlowEngine,
+    userMessage: string,
+    sessionId: string,
+  ): { readonly turnId: string; readonly executing: Promise<ExecuteResult> } {
+    this.#turnId = ''
+    const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+    return { turnId: this.#turnId, executing }
+  }
+
+  #newId(kind: IdKind): string {
+    const id = `${kind}-${++this.#ids}`
+    if (kind === 'turn') this.#turnId = id
+    return id
   }
 
   #answered(turns: readonly SimulatedTurn[]): void {
