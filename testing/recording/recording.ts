@@ -3,26 +3,20 @@
  * current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts` shows
  * what differs.
  */
-import {
-  type FlowConstructor,
-  FlowEngine,
-  type FlowEngineOptions,
-  type FlowRunInput,
-  type JsonObject,
-  MemorySessionStore,
-  type MessagePart,
-  type SessionDocument,
+import type {
+  FlowConstructor,
+  FlowEngineOptions,
+  FlowRunInput,
+  JsonObject,
+  MessagePart,
+  SessionDocument,
 } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
 import { checkFlow } from '../conversation/check-options.js'
-import { EngineActivity } from '../conversation/engine-activity.js'
-import { hangText } from '../conversation/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
-import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { wholeDocument, wholeRecording } from './file-parts.js'
 import { RecordedModel, StepNames } from './recorded-model.js'
 import {
@@ -34,7 +28,8 @@ import {
   toolCallsOf,
   turnMessagesOf,
 } from './recorded-turn.js'
-import { differencesOf, replayFailure, replayHang } from './replay-differences.js'
+import { differencesOf, replayFailure } from './replay-differences.js'
+import { ReplayEngine } from './replay-engine.js'
 import { ownTextsOf, requireWhole } from './whole-session.js'
 
 /** The options of {@link recordingOf}. */
@@ -154,49 +149,23 @@ export async function replay(
     ...engineOptions
   } = options
   checkNumber('replay', 'hangAfterMs', hangAfterMs)
-  const clock = new VirtualClock(Date.parse(recording.startedAt))
   const names = new StepNames(flow)
   const model = new RecordedModel(recording, names)
   const doubles = new ToolDoubles(tools)
-  const flows = [
-    instrumentFlow(flow, {
-      onModel: ({ provider }) => engine.registerProvider({ provider, resolve: () => model }),
-      replaceTools: (offered) => doubles.replace(offered),
-    }),
-  ]
-  let revisions = 0
-  const engine: FlowEngine = new FlowEngine({
-    ...engineOptions,
-    flows,
-    clock,
-    sessionStore: new MemorySessionStore({ clock }),
-    generateId(kind) {
-      if (kind === 'session') return recording.sessionId
-      return (kind === 'turn' ? turnId : undefined) ?? `${kind}-${++revisions}`
-    },
-  })
-  const activity = new EngineActivity(clock)
-  activity.watch(engine)
+  const engine = new ReplayEngine(flow, { recording, model, doubles, options: engineOptions, hangAfterMs })
   let document: SessionDocument | undefined
-  let turnId: string | undefined
-  for (const turn of recording.turns) {
-    turnId = turn.id
-    await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
-    const result = await unlessHanging(engine.execute(inputOf(flow, recording, turn, { serverContext, config })), {
-      afterMs: hangAfterMs,
-      progress: () => activity.happened,
-      report: () => {
-        const { requests, tools, summaries } = activity
-        const nothingElse = { isAfterTurn: false, journal: [], timers: 0, isMovedByHand: false }
-        const report = hangText({ afterMs: hangAfterMs, requests, tools, summaries, ...nothingElse })
-        return new ExpectationError(replayHang(recording, turn, report))
-      },
-    })
-    document = await engine.getSession(recording.sessionId)
-    const replayed = { result, document, model: model.problemsOf(turn) }
-    const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
-    if (found.length === 0) continue
-    throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
+  try {
+    for (const turn of recording.turns) {
+      const result = await engine.run(turn, inputOf(flow, recording, turn, { serverContext, config }))
+      document = await engine.document()
+      const replayed = { result, document, model: model.problemsOf(turn) }
+      const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
+      if (found.length === 0) continue
+      throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
+    }
+    await engine.settled()
+  } finally {
+    await engine.close()
   }
   return document as SessionDocument
 }

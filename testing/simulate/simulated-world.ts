@@ -137,14 +137,16 @@ export class SimulatedWorld {
       if (latencyMs > 0) store.inject({ operation, effect: 'latency', latencyMs, nth: (index % 2) + 1 })
     }
     const { engine } = await this.#world.engines.open()
-    const engines = [engine, elsewhere ? this.#anotherEngine(store) : engine]
+    const other = elsewhere ? this.#anotherEngine(store) : engine
     const turns: SimulatedTurn[] = []
     const run = async (text: string, index: number): Promise<void> => {
-      const { turnId, executing } = this.#execute(engines[index] as FlowEngine, text, to)
+      const { turnId, executing } = this.#execute(index === 0 ? engine : other, text, to)
       turns.push(turnOf(text, to, await executing, { turnId, disturbed: false, together: true }))
     }
     try {
       await this.#world.driver.drive(Promise.all(said.map(run)))
+      // It is used for one turn. To close it would close the store, which is that of the first engine, too.
+      if (elsewhere) await this.#world.driver.drive(other.settled(), { isAfterTurn: true })
     } finally {
       store.heal()
       this.transcript.push(...turns)
