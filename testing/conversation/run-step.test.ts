@@ -192,7 +192,7 @@ describe('runStep', () => {
 
   test('refuses what the flow would not store', async () => {
     await expect(runStep(AskName, { state: { name: 1n as never } })).rejects.toThrow(
-      "runStep: the state of step 'AskName' must be plain JSON, but name is not.",
+      "runStep: the state of step 'AskName' must be plain JSON, but state.name is a bigint, which JSON cannot carry.",
     )
   })
 })

@@ -12,6 +12,7 @@ import {
   Step,
   type StepConstructor,
 } from '../../src/index.js'
+import { copyJson } from '../../src/util/json.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
 
 /**
@@ -83,10 +84,10 @@ export function startedSession(
     [[target, state] as const, ...stateOf].map(([one, given]) => {
       const stepClass = stepOf(operation, flow, flowClass.id, one)
       const whole = { ...new stepClass().initialState(), ...given }
-      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, whole) }]
+      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, 'state', whole) }]
     }),
   )
-  const messages = plain(`${operation}: the memory`, memoryOf(memory, history))
+  const messages = plain(`${operation}: the memory`, 'memory', memoryOf(memory, history))
   const namespace = namespaceOf(target)
   if (memory !== undefined && namespace === undefined) {
     throw new ExpectationError(
@@ -109,7 +110,7 @@ export function startedSession(
       name: flowClass.id,
       version: flowClass.version,
       currentStep: enters === true ? null : target.id,
-      context: plain(`${operation}: the context of the flow`, flow.context as JsonObject),
+      context: plain(`${operation}: the context of the flow`, 'context', flow.context as JsonObject),
       steps,
       memory: namespace === undefined || messages.length === 0 ? {} : { [namespace]: { messages } },
       sequence: enters === true ? [] : [{ step: target.id, level: 0 }],
@@ -152,27 +153,8 @@ function textMessage(role: Message['role'], text: string, turn: number): Message
   return { role, parts: [{ type: 'text', text }], turn }
 }
 
-/** A copy of what JSON can carry. */
-function plain<T>(what: string, value: T): T {
-  const path = notJson(value, '')
-  if (path !== undefined) throw new ExpectationError(`${what} must be plain JSON, but ${path.slice(1)} is not.`)
-  return JSON.parse(JSON.stringify(value))
-}
-
-/**
- * Where a value is not plain JSON; `undefined` if it is. A property whose value is `undefined` is left out when it is stored; an entry of
- * a list is not.
- *
- * @param above - The objects that the value is in: none of them can be in itself.
- */
-function notJson(value: unknown, path: string, above: readonly object[] = []): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number' && Number.isFinite(value)) return undefined
-  const isList = Array.isArray(value)
-  const isPlain = isList || Object.getPrototypeOf(Object(value)) === Object.prototype
-  if (typeof value !== 'object' || !isPlain || above.includes(value)) return path
-  const inside = [...above, value]
-  // A list may have holes, which JSON makes to null.
-  const entries = Object.entries(isList ? [...value] : value).filter(([, entry]) => isList || entry !== undefined)
-  return entries.map(([key, entry]) => notJson(entry, `${path}.${key}`, inside)).find((found) => found !== undefined)
+/** A copy of what JSON can carry. @param name - Of the value, in the path that a failure names. */
+function plain<T>(what: string, name: string, value: T): T {
+  const refuse = (problem: string) => new ExpectationError(`${what} must be plain JSON, but ${problem}.`)
+  return copyJson(value, name, Number.POSITIVE_INFINITY, refuse) as T
 }

@@ -2,6 +2,7 @@
  * The promises that hold for every flow, checked after each turn of a simulated conversation.
  */
 import type { FlowErrorCode, SessionDocument, SessionStore } from '../../src/index.js'
+import { copyJson } from '../../src/util/json.js'
 import { count, show } from '../expectations/expectation-error.js'
 import type { SimulatedTurn } from './simulated-turn.js'
 
@@ -25,7 +26,7 @@ export class Promises {
   /** Wraps a store, and checks what is written. */
   watch(store: SessionStore): SessionStore {
     const look = (document: SessionDocument): void => {
-      this.#notJson ??= jsonProblem(document, 'document')
+      this.#notJson ??= jsonProblem(document)
     }
     return new Proxy(store, {
       get: (target, key) => {
@@ -145,28 +146,12 @@ function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionD
   return undefined
 }
 
-/** The place where a value is not what JSON would make of it. */
-function jsonProblem(value: unknown, path: string): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot carry.`
-  const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined
-  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) {
-    return `${path} is of type ${kindOf(value)}, which JSON cannot carry.`
+/** The place where a document is not what JSON would make of it. */
+function jsonProblem(document: SessionDocument): string | undefined {
+  try {
+    copyJson(document, 'document', Number.POSITIVE_INFINITY)
+    return undefined
+  } catch (error) {
+    return `${(error as Error).message}.`
   }
-  for (const [place, entry] of entriesOf(value as object, path)) {
-    const problem = jsonProblem(entry, place)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
-function kindOf(value: unknown): string {
-  return typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value
-}
-
-/** The values in a list or an object, by their paths. */
-function entriesOf(value: object, path: string): [path: string, value: unknown][] {
-  if (Array.isArray(value)) return Array.from(value, (entry: unknown, index) => [`${path}[${index}]`, entry])
-  return Object.entries(value).map(([key, entry]) => [`${path}.${key}`, entry])
 }

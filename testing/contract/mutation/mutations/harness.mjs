@@ -143,8 +143,8 @@ export const harnessMutations = [
     rows: [
       [
         'conversation of the harness begins with a state that is not JSON',
-        'notJson',
-        { condition: "typeof value !== 'object' || !isPlain", becomes: 'false' },
+        'plain',
+        { piece: 'copyJson(value, name, Number.POSITIVE_INFINITY, refuse)', becomes: 'value' },
       ],
       [
         'conversation of the harness that begins at a step loses the initial state of the step',
@@ -458,12 +458,12 @@ export const harnessMutations = [
     rows: [
       [
         'expectMeaning blames the turn after the one that it is about',
-        'Conversation.expectMeaning',
+        'Conversation.#expectMeaning',
         { piece: 'problem && { ...problem, turn }', becomes: 'problem' },
       ],
       [
         'expectMeaning passes without a sentence',
-        'Conversation.expectMeaning',
+        'Conversation.#expectMeaning',
         { condition: "meaning.trim() === ''", becomes: 'false' },
       ],
     ],
