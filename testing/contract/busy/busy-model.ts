@@ -4,7 +4,7 @@
  */
 import type { Policy } from '../busy-talk.js'
 import { isAbortable, type Joined, mayBeRepeat, nameOf, type Turn, turnOf } from './model-turn.js'
-import { type FlowName, type Happening, isRepeatable, type Owner, type Schedule } from './schedule.js'
+import { type FlowName, isRepeatable, type Owner, type Schedule, type ScheduleEvent } from './schedule.js'
 
 /** What can be observed of a schedule. */
 export interface Outcome {
@@ -33,10 +33,10 @@ function areExclusive(one: Request, other: Request): boolean {
  * owners are about to load the session, and nobody knows yet which of them is the session's own; or a repeat whose turn gave it no
  * answer comes again at the moment at which the lock is passed on.
  */
-export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome | undefined {
+export function outcomeOfModel(schedule: Schedule, end: readonly ScheduleEvent[]): Outcome | undefined {
   const model = new BusyModel(schedule)
   for (const group of [...schedule.groups, ...end.map((one) => [one])]) {
-    for (const happening of group) model.happen(happening)
+    for (const event of group) model.happen(event)
     model.passOn()
   }
   if (model.isUndecided) return undefined
@@ -74,19 +74,19 @@ class BusyModel {
     this.#keyed.push(turnOf(-1, 'start', 'Talk', 'ada', true))
   }
 
-  happen(happening: Happening): void {
+  happen(event: ScheduleEvent): void {
     // Bob's turns have their answer as soon as they have loaded.
     const turn = this.#turnOf('ada')
-    if (happening.kind === 'message') this.#say(happening)
-    else if (happening.kind === 'repeat') this.#repeat(happening)
-    else if (happening.kind === 'cancel') this.#cancel(happening.owner)
-    else if (happening.kind === 'work') this.#request('application')
-    else if (happening.kind === 'loaded') this.#endLoads(happening.newestFirst)
-    else if (happening.kind === 'worked' && this.#holders[0] === 'application') this.#release('application')
-    else if (happening.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
-    else if ((happening.kind === 'replied' || happening.kind === 'failed') && turn?.phase === 'working') {
+    if (event.kind === 'message') this.#say(event)
+    else if (event.kind === 'repeat') this.#repeat(event)
+    else if (event.kind === 'cancel') this.#cancel(event.owner)
+    else if (event.kind === 'work') this.#request('application')
+    else if (event.kind === 'loaded') this.#endLoads(event.newestFirst)
+    else if (event.kind === 'worked' && this.#holders[0] === 'application') this.#release('application')
+    else if (event.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
+    else if ((event.kind === 'replied' || event.kind === 'failed') && turn?.phase === 'working') {
       turn.phase = 'saving'
-      turn.fails = happening.kind === 'failed'
+      turn.fails = event.kind === 'failed'
     }
   }
 
@@ -142,15 +142,15 @@ class BusyModel {
     return [...this.#holders, ...this.#waiting].some((other) => areExclusive(other, request))
   }
 
-  #say(happening: Happening & { readonly kind: 'message' }): void {
-    const { flow, owner, isKeyed } = happening
+  #say(event: ScheduleEvent & { readonly kind: 'message' }): void {
+    const { flow, owner, isKeyed } = event
     const number = this.turns.push(undefined) - 1
     const turn = turnOf(number, `m${number}`, flow, owner, isKeyed)
-    if (isRepeatable(happening)) this.#keyed.push(turn)
+    if (isRepeatable(event)) this.#keyed.push(turn)
     this.#arrive(turn)
   }
 
-  #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+  #repeat({ of, namesSession }: ScheduleEvent & { readonly kind: 'repeat' }): void {
     const { text, flow, owner } = this.#keyed[of % this.#keyed.length] as Turn
     const turn = turnOf(this.turns.push(undefined) - 1, text, flow, owner, true)
     if (text === 'start' && !namesSession) this.#repeatStart(turn)

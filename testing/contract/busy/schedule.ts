@@ -9,7 +9,7 @@ export type FlowName = 'Talk' | 'Other'
 export type Owner = 'ada' | 'bob'
 
 /** One thing that happens. */
-export type Happening =
+export type ScheduleEvent =
   /** A message: a turn begins, waits or is refused. */
   | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner; readonly isKeyed: boolean }
   /**
@@ -26,7 +26,7 @@ export type Happening =
   /** The step under way ends, or throws; a save under way ends; the work of the application ends. */
   | { readonly kind: 'replied' | 'failed' | 'saved' | 'worked' }
 
-/** A list of happenings. Those of one group happen at once: nothing that they start goes on before the last of them. */
+/** A list of events. Those of one group happen at once: nothing that they start goes on before the last of them. */
 export interface Schedule {
   /** The engine's policy, which is that of `Talk`. */
   readonly busy: Policy
@@ -34,11 +34,11 @@ export interface Schedule {
   readonly busyOfOther: Policy
   /** Whether `Talk` has a `merge`. */
   readonly merges: boolean
-  readonly groups: readonly (readonly Happening[])[]
+  readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
 /** Whether a message is sent again. Bob's are not: each has made a session of its own, which it does not name. */
-export function isRepeatable({ isKeyed, owner }: Happening & { readonly kind: 'message' }): boolean {
+export function isRepeatable({ isKeyed, owner }: ScheduleEvent & { readonly kind: 'message' }): boolean {
   return isKeyed && owner === 'ada'
 }
 
@@ -70,7 +70,7 @@ const atOnce = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 const progress = fc
-  .constantFrom<Happening>(
+  .constantFrom<ScheduleEvent>(
     { kind: 'loaded', newestFirst: false },
     { kind: 'loaded', newestFirst: true },
     { kind: 'replied' },
@@ -93,7 +93,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
 })
 
 /** Ends all that is left, however much that is. */
-export const untilTheEnd: readonly Happening[] = Array.from({ length: 60 }, () => [
+export const untilTheEnd: readonly ScheduleEvent[] = Array.from({ length: 60 }, () => [
   { kind: 'loaded', newestFirst: false } as const,
   { kind: 'replied' } as const,
   { kind: 'saved' } as const,
