@@ -85,9 +85,12 @@ export function checkConversationOptions(
   checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
 }
 
-/** @throws `InvalidInputError` for what is not a class. */
+/** @throws `InvalidInputError` for what is not a class, and for the class of a step. */
 export function checkFlow(caller: string, flow: unknown): void {
   if (typeof flow !== 'function') throw invalidInput(`${caller}: the flow must be a class; got ${show(flow)}.`)
+  if (isStepClass(flow)) {
+    throw invalidInput(`${caller}: the flow must be the class of a flow; got ${shownStep(flow)}, which is a step.`)
+  }
 }
 
 /** @throws `InvalidInputError` for what is not the class of a step. */

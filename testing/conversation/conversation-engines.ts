@@ -9,6 +9,8 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
+import { thrownText } from '../expectations/author-frames.js'
+import { type CallPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import type { ScriptedModel } from '../scripted-model/scripted-model.js'
@@ -40,6 +42,8 @@ export interface EngineSurroundings {
   readonly driver: TurnDriver
   readonly log: EventLog
   readonly model: ScriptedModel
+  /** Where the conversation was made. */
+  readonly made: CallPlace
   newId(kind: IdKind): string
 }
 
@@ -163,26 +167,13 @@ export class ConversationEngines {
   }
 
   async #start(): Promise<RunningEngine> {
-    const { flow, options: given, clock, driver, log, newId } = this.#surroundings
-    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
-    const { onEngine, coverage, hangAfterMs: _hangAfterMs, providers = [], models = [], ...options } = rest
+    const { flow, options, driver, log } = this.#surroundings
+    const { onEngine, coverage } = options
     const inner = await this.#makeStore()
     if (this.#beginning !== undefined) await this.#createIn(inner, this.#beginning)
     this.#beginning = undefined
     const store = new FakeSessionStore({ inner, clock: driver.waiting })
-    const engine = new FlowEngine({
-      random: noLuck,
-      ...options,
-      generateId: newId,
-      flows: [flow],
-      providers: providers.map((provider) => log.watchProvider(provider)),
-      // The parameters are checked, and the script answers.
-      models: models.map(({ create, ...model }) =>
-        this.#isGiven(model.provider) && create ? { ...model, create } : model,
-      ),
-      clock,
-      sessionStore: store,
-    })
+    const engine = await this.#makeEngine(store)
     log.watchEngine(engine)
     driver.watch(engine)
     const running = { engine, store, inner }
@@ -193,6 +184,33 @@ export class ConversationEngines {
     // It was ended while the store was made: nothing runs in this engine.
     if (this.#hasEnded) await engine.close()
     return running
+  }
+
+  /** Fails with the line at which the conversation was made for options that the engine refuses, and for a flow. */
+  async #makeEngine(store: FakeSessionStore): Promise<FlowEngine> {
+    const { flow, options: given, clock, log, made, newId } = this.#surroundings
+    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
+    const { onEngine: _onEngine, coverage: _coverage, hangAfterMs: _hangAfterMs, ...forEngine } = rest
+    const { providers = [], models = [], ...options } = forEngine
+    try {
+      return new FlowEngine({
+        random: noLuck,
+        ...options,
+        generateId: newId,
+        flows: [flow],
+        providers: providers.map((provider) => log.watchProvider(provider)),
+        // The parameters are checked, and the script answers.
+        models: models.map(({ create, ...model }) =>
+          this.#isGiven(model.provider) && create ? { ...model, create } : model,
+        ),
+        clock,
+        sessionStore: store,
+      })
+    } catch (cause) {
+      await store.close().catch(() => undefined)
+      const where = placeText('the conversation was made', made)
+      throw new ExpectationError(`The engine cannot be made: ${thrownText(cause)}${where}`, { cause })
+    }
   }
 
   async #makeStore(): Promise<SessionStore> {

@@ -1,6 +1,6 @@
 /**
- * The turns of a conversation: it sends the messages, and ends. What became of them `conversation/sent-turns.ts` keeps. What a test calls, and its documentation, is
- * `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
+ * The turns of a conversation: it sends the messages, and ends. `conversation/sent-turns.ts` keeps the results. What a test calls, and its
+ * documentation, is `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
  */
 import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
@@ -23,8 +23,6 @@ export class ConversationTalk {
   readonly sent: SentTurns
   readonly #flow: FlowConstructor
   readonly #options: ConversationOptions
-  /** Where the conversation was made. */
-  readonly #made = callPlace()
   #streaming: ConversationStream | undefined
   #closed: Promise<void> | undefined
   readonly #forks: ConversationTalk[] = []
@@ -241,7 +239,7 @@ export class ConversationTalk {
   #requireNothingLeft(): void {
     this.record.requireExpected(this.world.tools)
     for (const fork of this.#forks) fork.requireExpectedFork()
-    const made = placeText('the conversation was made', this.#made)
+    const made = placeText('the conversation was made', this.world.made)
     for (const part of [this.world.model, this.world.tools])
       this.record.requireNothingLeft(() => part.assertDone(), made)
     this.record.requireNothingLeft(() => this.world.engines.assertFaultsUsed(), made)

@@ -3,6 +3,7 @@
  * which `conversation/conversation-engines.ts` makes. `conversation/turn-driver.ts` waits for them.
  */
 import type { FlowConstructor, FlowRunInput } from '../../src/index.js'
+import { type CallPlace, callPlace } from '../expectations/call-place.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import { ScriptedModel } from '../scripted-model/scripted-model.js'
 import { ToolDoubles } from '../tool-doubles/tool-doubles.js'
@@ -32,6 +33,8 @@ export interface RequestEnd extends RequestSoFar {
 /** The surroundings of one conversation. */
 export class ConversationWorld {
   readonly clock: VirtualClock
+  /** Where the conversation was made. */
+  readonly made: CallPlace = callPlace()
   readonly model: ScriptedModel
   readonly tools: ToolDoubles
   /** Waits for turns, and advances the clock. */
@@ -88,6 +91,7 @@ export class ConversationWorld {
       driver: this.driver,
       log: this.#log,
       model: this.model,
+      made: this.made,
       newId: (kind) => {
         const id = this.newId(kind)
         if (kind === 'turn') this.#turnId = id

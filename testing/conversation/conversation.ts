@@ -93,8 +93,8 @@ export class Conversation implements AsyncDisposable {
    * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play. The first
    * `say` goes on in the step, as after a restart: its `turn.entered` is false.
    *
-   * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the `memory` of a step
-   * without a model.
+   * @throws `ExpectationError` for a step that the flow has not, for an end step, for a state that JSON cannot carry, and for the
+   * `memory` of a step without a model.
    * @example
    * ```ts
    * await using conversation = Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { name: 'Ada Lovelace' }]] })
@@ -385,6 +385,11 @@ export class Conversation implements AsyncDisposable {
    */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
+    if (this.sessionId === '') {
+      this.#record.fail({
+        text: 'document() needs a session, and none is stored yet: await conversation.say(...) first.',
+      })
+    }
     await this.#talk.settled()
     const document = await this.#record.placed(this.#world.engines.load(this.sessionId))
     if (document !== undefined) return document
@@ -426,6 +431,11 @@ export class Conversation implements AsyncDisposable {
    * ```
    */
   async use<T>(body: (conversation: this) => T | Promise<T>): Promise<T> {
+    if (typeof body !== 'function') {
+      throw new ExpectationError(
+        `use() needs the body of the test, a function that gets the conversation; got ${show(body)}.`,
+      )
+    }
     let result: T
     try {
       result = await body(this)

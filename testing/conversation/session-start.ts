@@ -3,6 +3,7 @@
  * one of its own, with all checks that it has for stored sessions.
  */
 import {
+  EndStep,
   type Flow,
   type FlowConstructor,
   type JsonObject,
@@ -68,7 +69,7 @@ interface Place {
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the memory of a step without
+ * @throws `ExpectationError` for a step that the flow has not, for an end step that is not entered, for a state that JSON cannot carry, and for the memory of a step without
  * a model.
  */
 export function startedSession(
@@ -79,6 +80,12 @@ export function startedSession(
 ): SessionDocument {
   const flow = new flowClass()
   const target = stepOf(operation, flow, flowClass.id, step)
+  if (enters !== true && new target() instanceof EndStep) {
+    const advice = operation === 'runStep' ? 'Leave message out, so that it is entered.' : 'Begin at a step before it.'
+    throw new ExpectationError(
+      `${operation}: step '${target.id}' is an end step: it completes the session when it is entered, and takes no message. ${advice}`,
+    )
+  }
   const { state = {}, stateOf = [], history = [], memory } = start
   const steps: SessionDocument['flow']['steps'] = Object.fromEntries(
     [[target, state] as const, ...stateOf].map(([one, given]) => {

@@ -1,6 +1,7 @@
 /** What fails around the turns, in code that the test gave to the conversation: the failure says where in the conversation it is. */
-import { describe, expect, test } from 'vitest'
-import { Flow, LogicStep, MemorySessionStore, reply, type SessionDocument } from '../../src/index.js'
+import { describe, expect, test, vi } from 'vitest'
+import { Flow, FlowError, LogicStep, MemorySessionStore, reply, type SessionDocument } from '../../src/index.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import { retryAs } from './client.js'
 import { Conversation } from './conversation.js'
 import type { ConversationOptions } from './conversation-options.js'
@@ -132,6 +133,37 @@ describe('code of the test that throws', () => {
     expect(error.message.startsWith(text)).toBe(true)
     expect(error.message).toContain(underWay)
     expect(error.cause).toBe(text.includes('threw') ? noDatabase : undefined)
+  })
+})
+
+describe('an engine that cannot be made', () => {
+  class Nameless extends Flow {
+    static override readonly id = ''
+    override steps() {
+      return [Act]
+    }
+  }
+  const wrong = { limits: { maxTurns: 4 } } as ConversationOptions
+  test.each<[string, () => Conversation, string]>([
+    ['an option', () => new Conversation(Acting, wrong), "FlowEngine: there is no option 'limits.maxTurns'."],
+    ['the flow', () => new Conversation(Nameless), 'FlowRegistrationError'],
+  ])('names the line of the conversation: %s', async (_what, make, text) => {
+    const error: Error = await say(make()).then(
+      () => new Error('nothing failed'),
+      (thrown) => thrown,
+    )
+    expect(error).toBeInstanceOf(ExpectationError)
+    expect(error.message).toMatch(/^The engine cannot be made: /)
+    expect(error.message).toContain(text)
+    expect(error.message).toMatch(/\n {2}the conversation was made at .*surroundings\.test\.ts:\d+:\d+\)?\n/)
+    expect(error.cause).toBeInstanceOf(FlowError)
+  })
+
+  test('closes its store', async () => {
+    const store = new MemorySessionStore()
+    const close = vi.spyOn(store, 'close')
+    await failureOf({ ...wrong, createStore: () => store }, say)
+    expect(close).toHaveBeenCalledOnce()
   })
 })
 

@@ -138,6 +138,22 @@ test('a turn that hangs is aborted before the replay ends, and does nothing in t
   expect(signals.map(({ aborted }) => aborted)).toEqual([true])
 })
 
+test.each<[string, object]>([
+  ['replayAll: flows must be a list of flows, such as [Order]; got the class Greeting.', { flows: Greeting }],
+  ['replayAll: flows must be a list of flows, such as [Order]; got undefined.', {}],
+  [
+    'replayAll: replayOptions must be a function that returns the options for a session; got {}.',
+    { flows: [Greeting], replayOptions: {} },
+  ],
+  [
+    'replayAll: recordingOptions must be a function that returns the options for a session; got {}.',
+    { flows: [Greeting], recordingOptions: {} },
+  ],
+])('options of another kind are no difference of a session: %s', async (text, wrong) => {
+  write('ada.json', await sessionOf('Ada'))
+  await expect(replayAll(folder, wrong as never)).rejects.toThrow(text)
+})
+
 test('the bound of a replay must be a number', async () => {
   write('ada.json', await sessionOf('Ada'))
   const replayOptions = () => ({ hangAfterMs: '30s' as unknown as number })
