@@ -23,7 +23,7 @@ import { isObject } from './value-kinds.js'
 import type { ConversationWorldOptions } from './world-options.js'
 
 /** In place of random numbers: each delay between two attempts is half of its maximum. */
-export const noLuck: () => number = () => 0.5
+export const fixedRandom: () => number = () => 0.5
 
 /** An engine and the stores below it. */
 export interface RunningEngine {
@@ -194,7 +194,7 @@ export class ConversationEngines {
     const { providers = [], models = [], ...options } = forEngine
     try {
       return new FlowEngine({
-        random: noLuck,
+        random: fixedRandom,
         ...options,
         generateId: newId,
         flows: [flow],

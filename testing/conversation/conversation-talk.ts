@@ -127,7 +127,7 @@ export class ConversationTalk {
         const { engine } = await this.#unlessHanging(world.begin())
         world.driver.answerWhileRead()
         // Stopping a stream cancels its turn, also where the message has a key.
-        return engine.stream(world.death.mortal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
+        return engine.stream(world.death.withDeathSignal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
       },
       drive: (something) => world.driver.drive(something),
       read: (piece) => this.#unlessHanging(world.driver.read(piece)),
@@ -293,7 +293,7 @@ export class ConversationTalk {
   /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
   async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
     try {
-      const diedAfter = await this.world.bury()
+      const diedAfter = await this.world.replaceDeadProcess()
       const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
       const turn = await this.world.turnOf(said, died, this.sent.sessionId)
       this.sent.add(key === undefined ? turn : { ...turn, key: keyOf(key) })

@@ -133,14 +133,14 @@ export class ConversationWorld {
   }
 
   /**
-   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and {@link bury} after it.
+   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and {@link replaceDeadProcess} after it.
    * The client of a process that dies gets no reply.
    */
   async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
     const { engine } = await this.engines.open()
     const requests: RequestSoFar[] = []
     const ends = inputs.map(async (input): Promise<RequestEnd> => {
-      const [turnId, result] = this.begun(() => engine.execute(this.death.mortal(input)))
+      const [turnId, result] = this.begun(() => engine.execute(this.death.withDeathSignal(input)))
       const request: RequestSoFar = { turnId, end: undefined }
       requests.push(request)
       const end = this.death.endOf(await result)
@@ -186,7 +186,7 @@ export class ConversationWorld {
    *
    * @returns The effect after which it died; `undefined` if it lives.
    */
-  async bury(): Promise<string | undefined> {
+  async replaceDeadProcess(): Promise<string | undefined> {
     const name = this.death.forget()
     if (name === undefined) return undefined
     // Nobody waits for what a dead process leaves behind.

@@ -177,7 +177,7 @@ export function ownTextsOf(
   if (missing < 0 || missing > open.length) {
     refuse(
       document,
-      `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
+      `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, and its memory has ${count(replies, 'reply', 'replies')}. The flow itself can have made no fewer than ${certain.length} and no more than ${certain.length + open.length} of these, which does not fit: messages are missing, or were changed.`,
     )
   }
   if (named !== undefined) {
@@ -208,7 +208,7 @@ function namedTexts(
   if (chosen.length !== missing) {
     refuse(
       document,
-      `ownReplies leaves ${count(chosen.length, 'reply', 'replies')} to the flow, and by its model calls it is ${missing}, among turns ${list(open.map(({ turn }) => String(turn)))}. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).`,
+      `ownReplies names ${count(chosen.length, 'reply', 'replies')} as the flow's own, but by the number of model calls there ${missing === 1 ? 'is' : 'are'} ${missing}. The candidates are turns ${list(open.map(({ turn }) => String(turn)))}. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).`,
     )
   }
   return [...certain, ...chosen]

@@ -14,7 +14,7 @@ import {
   type SessionStore,
 } from '../../src/index.js'
 import type { IdKind } from '../conversation/conversation-data.js'
-import { noLuck } from '../conversation/conversation-engines.js'
+import { fixedRandom } from '../conversation/conversation-engines.js'
 import { ConversationWorld } from '../conversation/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
@@ -169,7 +169,7 @@ export class SimulatedWorld {
       flows: [flow],
       sessionStore,
       clock: this.#world.clock,
-      random: noLuck,
+      random: fixedRandom,
       generateId: (kind) => this.#newId(kind),
     })
     this.#world.driver.watchRetries(engine)

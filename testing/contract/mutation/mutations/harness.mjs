@@ -556,7 +556,7 @@ export const harnessMutations = [
       [
         'client of the harness that nobody knows does nothing',
         'retryAs',
-        { piece: '!Object.hasOwn(deeds, client)', becomes: 'false' },
+        { piece: '!Object.hasOwn(notesOfRetries, client)', becomes: 'false' },
       ],
       [
         'fault of the harness that retryAs has not made does nothing',
