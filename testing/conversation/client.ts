@@ -1,6 +1,7 @@
 /**
- * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply and sends the
- * message again, or sends several at the same time. It returns what became of each message, for the record of the conversation.
+ * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply
+ * and sends the message again, or sends several at the same time. It returns what became of each message, for the
+ * record of the conversation.
  */
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
@@ -26,15 +27,16 @@ export interface ClientFault {
 }
 
 /**
- * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does not know.
+ * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does
+ * not know.
  *
  * - `'same-key'`: with the same key.
  * - `'new-key'`: with another key, as a client does that makes a key for each request.
  * - `'no-key'`: without a key, as a client does that knows nothing of keys.
  * - `'resume'`: with the same key, as a stream, from the last event that it has read.
  *
- * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a key goes on
- * without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
+ * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a
+ * key goes on without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
  * @example
  * ```ts
  * await conversation.say('Pay', { key: 'pay', fault: retryAs('same-key') })
@@ -229,7 +231,11 @@ async function readNext(
   return value?.type === 'result' || value?.type === 'error' ? value : undefined
 }
 
-/** What the conversation keeps of a request that has ended. @param isRepeat - Whether an earlier one ran in the same session. */
+/**
+ * What the conversation keeps of a request that has ended.
+ *
+ * @param isRepeat - Whether an earlier one ran in the same session.
+ */
 async function finished(
   world: ConversationWorld,
   input: FlowRunInput,

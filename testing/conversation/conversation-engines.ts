@@ -1,6 +1,6 @@
 /**
- * The engines of a conversation, one at a time, over the same data: it makes them, closes them, and reads and writes what is stored
- * below them.
+ * The engines of a conversation, one at a time, over the same data: it makes them, closes them, and reads and writes
+ * what is stored below them.
  */
 import {
   type FlowConstructor,

@@ -1,6 +1,6 @@
 /**
- * The turns of a conversation: it sends the messages, and ends. `conversation/sent-turns.ts` keeps the results. What a test calls, and its
- * documentation, is `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
+ * The turns of a conversation: it sends the messages, and ends. `conversation/sent-turns.ts` keeps the results. What a
+ * test calls, and its documentation, is `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
  */
 import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
 import { callPlace, placeText } from '../expectations/call-place.js'

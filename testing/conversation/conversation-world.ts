@@ -1,6 +1,6 @@
 /**
- * The surroundings of a conversation: the clock, the data, the tools and the models. It makes them, and sends requests to the engine,
- * which `conversation/conversation-engines.ts` makes. `conversation/turn-driver.ts` waits for them.
+ * The surroundings of a conversation: the clock, the data, the tools and the models. It makes them, and sends requests
+ * to the engine, which `conversation/conversation-engines.ts` makes. `conversation/turn-driver.ts` waits for them.
  */
 import type { FlowConstructor, FlowRunInput } from '../../src/index.js'
 import { type CallPlace, callPlace } from '../expectations/call-place.js'
@@ -133,8 +133,8 @@ export class ConversationWorld {
   }
 
   /**
-   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and {@link replaceDeadProcess} after it.
-   * The client of a process that dies gets no reply.
+   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and
+   * {@link replaceDeadProcess} after it. The client of a process that dies gets no reply.
    */
   async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
     const { engine } = await this.engines.open()

@@ -1,6 +1,7 @@
 /**
- * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really ran, over retries
- * and restarts, and can have the process die just after an effect. `conversation/process-death.ts` decides how it dies.
+ * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really
+ * ran, over retries and restarts, and can have the process die just after an effect. `conversation/process-death.ts`
+ * decides how it dies.
  */
 import type { Tool, Turn } from '../../src/index.js'
 import { list, show } from '../expectations/expectation-error.js'

@@ -84,8 +84,8 @@ export interface Problem {
  */
 export interface ReplyJudge {
   /**
-   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as for a `Judge`, whose
-   * option `hangAfterMs` ends each call of its model. Default 30 000.
+   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as
+   * for a `Judge`, whose option `hangAfterMs` ends each call of its model. Default 30 000.
    */
   readonly hangAfterMs?: number
   /** What is wrong; `undefined` if the statement is true of the reply. */

@@ -1,4 +1,7 @@
-/** The death of a conversation's process just after an effect: what it would write from then on is lost, and so is its reply. */
+/**
+ * The death of a conversation's process just after an effect: what it would write from then on is lost, and so is its
+ * reply.
+ */
 import type { ExecuteResult, FlowRunInput } from '../../src/index.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import type { TurnEnd } from './conversation-turn.js'
@@ -52,7 +55,10 @@ export class ProcessDeath {
     return { reply: { ...response, ...more } }
   }
 
-  /** A new process takes the place of the one that died. Returns the effect after which it died; `undefined` if it lives. */
+  /**
+   * A new process takes the place of the one that died. Returns the effect after which it died; `undefined` if it
+   * lives.
+   */
   forget(): string | undefined {
     const name = this.#diedAfter
     if (name !== undefined) this.#deathSignal = undefined

@@ -183,7 +183,10 @@ function checkTool(tool: unknown): void {
   throw new ExpectationError(`callTool() needs a tool, or the name of one that a step offers; got ${show(tool)}.`)
 }
 
-/** A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code does not run. */
+/**
+ * A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code
+ * does not run.
+ */
 function offeringStep(tool: Tool | string, step: StepConstructor | undefined): StepConstructor {
   if (typeof tool === 'string' && step === undefined) {
     throw new ExpectationError(`callTool('${tool}') needs the step that offers the tool: { step }.`)
@@ -260,7 +263,10 @@ async function oneTurn(
   return ended
 }
 
-/** The turn. Where the step reads a state that was not given, it says how to give it: the list of steps is not the test's. */
+/**
+ * The turn. Where the step reads a state that was not given, it says how to give it: the list of steps is not the
+ * test's.
+ */
 function withAdvice(operation: string, turn: ConversationTurn): ConversationTurn {
   const message = turn.reply.message.replace(
     /^Flow '[^']*' has no step '([^']*)'\. Its steps: .* Add it to steps\(\)\.$/,

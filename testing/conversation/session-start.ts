@@ -1,6 +1,6 @@
 /**
- * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine continues it as
- * one of its own, with all checks that it has for stored sessions.
+ * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine
+ * continues it as one of its own, with all checks that it has for stored sessions.
  */
 import {
   EndStep,
@@ -50,7 +50,10 @@ export interface SessionStart<
   readonly stateOf?: StatesOf<Others>
   /** The turns so far, as the user saw them: messages and replies. Default: none. */
   readonly history?: readonly (readonly [message: string, reply: string])[]
-  /** What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step is one. */
+  /**
+   * What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step
+   * is one.
+   */
   readonly memory?: readonly RememberedMessage[]
 }
 
@@ -69,8 +72,8 @@ interface Place {
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow has not, for an end step that is not entered, for a state that JSON cannot carry, and for the memory of a step without
- * a model.
+ * @throws `ExpectationError` for a step that the flow has not, for an end step that is not entered, for a state that
+ * JSON cannot carry, and for the memory of a step without a model.
  */
 export function startedSession(
   operation: string,

@@ -1,4 +1,7 @@
-/** What fails around the turns, in code that the test gave to the conversation: the failure says where in the conversation it is. */
+/**
+ * What fails around the turns, in code that the test gave to the conversation: the failure says where in the
+ * conversation it is.
+ */
 import { describe, expect, test, vi } from 'vitest'
 import { Flow, FlowError, LogicStep, MemorySessionStore, reply, type SessionDocument } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'

@@ -1,4 +1,7 @@
-/** The codes of errors, for tests that are not checked by TypeScript: a misspelt one would only say that another one came. */
+/**
+ * The codes of errors, for tests that are not checked by TypeScript: a misspelt one would only say that another one
+ * came.
+ */
 import type { FlowErrorCode } from '../../src/index.js'
 import { hintAt } from '../../src/util/options.js'
 import { show } from './expectation-error.js'

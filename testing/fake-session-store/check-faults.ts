@@ -62,8 +62,8 @@ export function checkFaultOptions(method: FaultMethod, options: object): void {
 }
 
 /**
- * @throws `InvalidInputError` for an operation that no store has, for a count that is not a whole number of at least 1, and for a latency
- * that is missing or not a number of milliseconds.
+ * @throws `InvalidInputError` for an operation that no store has, for a count that is not a whole number of at least 1,
+ * and for a latency that is missing or not a number of milliseconds.
  */
 export function checkFault(method: FaultMethod, prepared: FakeStoreFault): void {
   const { operation, latencyMs, nth = 1, times = 1 } = prepared

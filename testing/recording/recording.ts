@@ -1,7 +1,7 @@
 /**
- * A stored session as a test: what the user said and what models answered, taken from its document, and run again on the
- * current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts` shows
- * what differs.
+ * A stored session as a test: what the user said and what models answered, taken from its document, and run again on
+ * the current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts`
+ * shows what differs.
  */
 import type {
   FlowConstructor,
@@ -35,14 +35,14 @@ import { ownTextsOf, requireWhole } from './whole-session.js'
 /** The options of {@link recordingOf}. */
 export interface RecordingOptions {
   /**
-   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it; and those
-   * that its `onMessage` answered, of which memory has nothing. Default: such a session is refused, and the turns in question
-   * are named.
+   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it; and
+   * those that its `onMessage` answered, of which memory has nothing. Default: such a session is refused, and the turns
+   * in question are named.
    */
   readonly ownReplies?: readonly number[]
   /**
-   * How many attempts at model calls failed: the document counts them in its `usage.modelCalls`, without saying how many.
-   * Default: as few as the document allows.
+   * How many attempts at model calls failed: the document counts them in its `usage.modelCalls`, without saying how
+   * many. Default: as few as the document allows.
    */
   readonly failedAttempts?: number
 }
@@ -116,18 +116,22 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
   readonly config?: JsonObject
   /** Doubles for tools that must not run, by name: results in order, or one for every call. Default: all tools run. */
   readonly tools?: Readonly<Record<string, ToolDouble>>
-  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  /**
+   * Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never.
+   * Default 2 000.
+   */
   readonly hangAfterMs?: number
 }
 
 /**
- * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt, and
- * tools run again with the `services` given. The time of each turn is that of the recording.
+ * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt,
+ * and tools run again with the `services` given. The time of each turn is that of the recording.
  *
  * @returns The session as it is stored at the end.
- * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,
- * model calls or memory, and at the end in state or context; or that says who waits for what in a turn that hangs, or what is missing
- * in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option of the engine that it refuses.
+ * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool
+ * calls, model calls or memory, and at the end in state or context; or that says who waits for what in a turn that
+ * hangs, or what is missing in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option
+ * of the engine that it refuses.
  */
 export async function replay(
   flow: FlowConstructor,

@@ -12,8 +12,8 @@ export interface ReplayAllOptions {
   /** The flows, as they are now. A session of a flow that is not listed fails. */
   readonly flows: readonly FlowConstructor[]
   /**
-   * The options of the replay of one session: services of its own, its `serverContext`. It is called once for each session.
-   * Default: none.
+   * The options of the replay of one session: services of its own, its `serverContext`. It is called once for each
+   * session. Default: none.
    */
   replayOptions?(recording: Recording, file: string): ReplayOptions
   /** For sessions that need more to be recorded, as `recordingOf` says when it refuses one. Default: none. */
@@ -29,13 +29,14 @@ export interface ReplaySummary {
 }
 
 /**
- * Replays every session in a folder, one after the other, as `replay` does. Each `.json` file, in folders within it too, is a
- * session document, or a recording that `recordingOf` made. The files hold what people said: protect them as the sessions.
+ * Replays every session in a folder, one after the other, as `replay` does. Each `.json` file, in folders within it
+ * too, is a session document, or a recording that `recordingOf` made. The files hold what people said: protect them as
+ * the sessions.
  *
  * @param folder - A path, or a `file:` URL: `new URL('./sessions', import.meta.url)`.
- * @throws `ExpectationError` (rejects) with one report of all sessions that differ, or that cannot be replayed; sessions with
- * the same difference are listed together. So does a folder without a session, and what is not a folder. `InvalidInputError` (rejects) for an option that is unknown, or of another kind.
- * What the file system throws.
+ * @throws `ExpectationError` (rejects) with one report of all sessions that differ, or that cannot be replayed;
+ * sessions with the same difference are listed together. So does a folder without a session, and what is not a folder.
+ * `InvalidInputError` (rejects) for an option that is unknown, or of another kind. What the file system throws.
  * @example
  * ```ts
  * test('conversations of last week still go that way', async () => {

@@ -1,6 +1,6 @@
 /**
- * The engine of a replay: it runs the recorded messages at their times, over a store of its own. A turn that hangs is reported, and no
- * replay leaves anything under way.
+ * The engine of a replay: it runs the recorded messages at their times, over a store of its own. A turn that hangs is
+ * reported, and no replay leaves anything under way.
  */
 import {
   type ExecuteResult,
@@ -84,7 +84,9 @@ export class ReplayEngine {
     return this.#unlessHanging(this.#engine.settled(), true)
   }
 
-  /** Closes the engine. The clock advances as far as a turn that hangs is given time to end; then its signal is aborted. */
+  /**
+   * Closes the engine. The clock advances as far as a turn that hangs is given time to end; then its signal is aborted.
+   */
   async close(): Promise<void> {
     await this.#clock.runUntil(this.#engine.close()).catch(() => undefined)
   }

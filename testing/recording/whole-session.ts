@@ -1,11 +1,11 @@
 /**
- * Whether a stored session is complete, and which of its texts a model said. It names what is missing; if the document is
- * not clear, it says so and does not guess.
+ * Whether a stored session is complete, and which of its texts a model said. It names what is missing; if the document
+ * is not clear, it says so and does not guess.
  *
- * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts all
- * attempts at calls, failed ones too. A reply that no model made is stored as well, as the last message of its turn in one
- * namespace, if a model step took part.
- * So an assistant message is certainly a model's unless it is the last of its turn and a single text that was sent.
+ * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts
+ * all attempts at calls, failed ones too. A reply that no model made is stored as well, as the last message of its turn
+ * in one namespace, if a model step took part. So an assistant message is certainly a model's unless it is the last of
+ * its turn and a single text that was sent.
  */
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
@@ -106,7 +106,9 @@ function hasMessages(groups: readonly TurnMessages[], number: number): boolean {
   return groups.some(({ turn }) => turn === number)
 }
 
-/** Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same. */
+/**
+ * Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same.
+ */
 function requireAttachments(document: SessionDocument, groups: readonly TurnMessages[]): void {
   const stored = new Set((document.attachments ?? []).map(({ id }) => id))
   for (const { turn, messages } of groups) {

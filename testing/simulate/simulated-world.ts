@@ -1,6 +1,7 @@
 /**
- * Runs a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that does not
- * move by itself. The same plan always has the same result. The promises and the invariants decide what is a failure.
+ * Runs a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that does
+ * not move by itself. The same plan always has the same result. The promises and the invariants decide what is a
+ * failure.
  */
 import {
   type ExecuteResult,
@@ -80,7 +81,10 @@ export class SimulatedWorld {
     })
   }
 
-  /** Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn or an invariant hangs. */
+  /**
+   * Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn or an
+   * invariant hangs.
+   */
   async play({ actions }: Plan): Promise<Violation | undefined> {
     try {
       for (const action of actions) {

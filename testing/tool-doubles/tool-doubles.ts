@@ -1,6 +1,6 @@
 /**
- * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check of
- * its arguments stay the flow's own. It uses only the public API.
+ * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check
+ * of its arguments stay the flow's own. It uses only the public API.
  */
 import type { FlowConstructor, JsonObject, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'

@@ -1,6 +1,6 @@
 /**
- * A clock that a test moves. Everything timed in an engine uses its clock, so a test of a two-minute deadline takes no time
- * and cannot be early or late.
+ * A clock that a test moves. Everything timed in an engine uses its clock, so a test of a two-minute deadline takes no
+ * time and cannot be early or late.
  */
 import type { Clock } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput } from '../../src/util/options.js'
@@ -68,8 +68,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Sets the wall time forward or back, as on a machine whose clock was corrected. No time passes: timers and deadlines keep
-   * their distance. A negative `ms` sets it back.
+   * Sets the wall time forward or back, as on a machine whose clock was corrected. No time passes: timers and deadlines
+   * keep their distance. A negative `ms` sets it back.
    */
   shiftWallTime(ms: number): void {
     checkMilliseconds('VirtualClock.shiftWallTime', 'ms', ms)
@@ -88,8 +88,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the clock by `ms` milliseconds, runs the timers that end on the way in their order, and lets the work that they
-   * start run until it waits again.
+   * Advances the clock by `ms` milliseconds, runs the timers that end on the way in their order, and lets the work that
+   * they start run until it waits again.
    *
    * @throws Error (rejects) if `ms` is not a number of 0 or more.
    */
@@ -109,7 +109,8 @@ export class VirtualClock implements Clock {
    * const reply = await clock.runUntil(engine.run({ flowName: 'Slow', userMessage: 'Hello' }))
    * ```
    * @returns What it resolves to; rejects with what it rejects with.
-   * @throws {@link ExpectationError} (rejects) that lists the pending timers, if `withinMs` is not enough, or no time would be.
+   * @throws {@link ExpectationError} (rejects) that lists the pending timers, if `withinMs` is not enough, or no time
+   * would be.
    */
   async runUntil<T>(promise: Promise<T>, options: RunUntilOptions = {}): Promise<T> {
     checkOptionNames('VirtualClock.runUntil', options, { withinMs: true })
@@ -130,8 +131,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the clock at once, as on a machine that slept: timers that ended on the way all run now, late. The work that
-   * they start runs when the caller waits. A negative `ms` is for {@link shiftWallTime}: no timer goes back.
+   * Advances the clock at once, as on a machine that slept: timers that ended on the way all run now, late. The work
+   * that they start runs when the caller waits. A negative `ms` is for {@link shiftWallTime}: no timer goes back.
    */
   jump(ms: number): void {
     checkMilliseconds('VirtualClock.jump', 'ms', ms)
