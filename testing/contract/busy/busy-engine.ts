@@ -1,4 +1,6 @@
-/** Plays a schedule on a real engine over a memory store. Gates in the store and in the flow say how far its turns get. */
+/**
+ * Plays a schedule on a real engine over a memory store. Gates in the store and in the flow say how far its turns get.
+ */
 import { type ExecuteResult, type FlowConstructor, FlowEngine, type FlowRunInput, reply } from '../../../src/index.js'
 import { flowOf, type Gate } from '../engine-harness.js'
 import { maxQueued, type Outcome } from './busy-model.js'

@@ -1,6 +1,7 @@
 /**
- * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the application has it alone;
- * the others wait in a list; a message looks at both when it comes. Nothing here is asynchronous: what happens at once is one group, after which the lock is passed on.
+ * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the
+ * application has it alone; the others wait in a list; a message looks at both when it comes. Nothing here is
+ * asynchronous: what happens at once is one group, after which the lock is passed on.
  */
 import type { Policy } from '../busy-talk.js'
 import { isAbortable, type Joined, mayBeRepeat, nameOf, type Turn, turnOf } from './model-turn.js'
@@ -29,9 +30,9 @@ function areExclusive(one: Request, other: Request): boolean {
 }
 
 /**
- * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while turns of both
- * owners are about to load the session, and nobody knows yet which of them is the session's own; or a repeat whose turn gave it no
- * answer comes again at the moment at which the lock is passed on.
+ * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while
+ * turns of both owners are about to load the session, and nobody knows yet which of them is the session's own; or a
+ * repeat whose turn gave it no answer comes again at the moment at which the lock is passed on.
  */
 export function outcomeOfModel(schedule: Schedule, end: readonly ScheduleEvent[]): Outcome | undefined {
   const model = new BusyModel(schedule)
@@ -167,7 +168,10 @@ class BusyModel {
     } else joinable.repeats.push(turn)
   }
 
-  /** A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a repeat. */
+  /**
+   * A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a
+   * repeat.
+   */
   #arrive(turn: Turn): void {
     if (turn.isKeyed) {
       const joinable = this.#joinable.get(nameOf(turn))
@@ -249,7 +253,10 @@ class BusyModel {
     return others.filter(({ owner, flow }) => owner === turn.owner && flow === turn.flow)
   }
 
-  /** Whether the message of a turn was answered before: it refuses, interrupts and supersedes nothing, and nothing does that to it. */
+  /**
+   * Whether the message of a turn was answered before: it refuses, interrupts and supersedes nothing, and nothing does
+   * that to it.
+   */
   #isRepeat(turn: Turn): boolean {
     return turn.isKeyed && this.#receipts.has(nameOf(turn))
   }
@@ -325,7 +332,10 @@ class BusyModel {
     if (newest !== undefined) this.#supersede(newest, this.#policyFor(newest))
   }
 
-  /** Refuses a turn that waits, if the policy says so, and else gives it back if the policy lets it do something to others. */
+  /**
+   * Refuses a turn that waits, if the policy says so, and else gives it back if the policy lets it do something to
+   * others.
+   */
   #reject(turn: Turn): Turn | undefined {
     const policy = this.#policyFor(turn)
     if (policy !== 'reject') return policy === 'queue' ? undefined : turn

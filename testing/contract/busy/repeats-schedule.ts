@@ -1,4 +1,7 @@
-/** What happens to two engines over one store: messages, first ones too, that are sent again, and how far their turns get. */
+/**
+ * What happens to two engines over one store: messages, first ones too, that are sent again, and how far their turns
+ * get.
+ */
 import fc from 'fast-check'
 import type { Policy } from '../busy-talk.js'
 

@@ -1,4 +1,7 @@
-/** What happens in a schedule: messages, other work and cancellations for one session of Ada's, and how far its turns get. */
+/**
+ * What happens in a schedule: messages, other work and cancellations for one session of Ada's, and how far its turns
+ * get.
+ */
 import fc from 'fast-check'
 import type { Policy } from '../busy-talk.js'
 
@@ -13,8 +16,8 @@ export type ScheduleEvent =
   /** A message: a turn begins, waits or is refused. */
   | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner; readonly isKeyed: boolean }
   /**
-   * A message is sent again with its key: number `of` of those that are {@link isRepeatable}, 0 being the one that made the session.
-   * That one may be sent as it was at first, without the ID of its session.
+   * A message is sent again with its key: number `of` of those that are {@link isRepeatable}, 0 being the one that made
+   * the session. That one may be sent as it was at first, without the ID of its session.
    */
   | { readonly kind: 'repeat'; readonly of: number; readonly namesSession: boolean }
   /** The application asks for the lock. */
