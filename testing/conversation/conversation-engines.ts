@@ -181,7 +181,7 @@ export class ConversationEngines {
     for (const selection of modelsOfPolicies(flow)) this.scriptProviderOf(selection)
     coverage?.watch(engine)
     onEngine?.(engine)
-    // It was ended while the store was made: nothing runs in this engine.
+    // The conversation has ended meanwhile: nothing may run in this engine, and nobody else closes it.
     if (this.#hasEnded) await engine.close()
     return running
   }

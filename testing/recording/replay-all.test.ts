@@ -149,7 +149,7 @@ test.each<[string, object]>([
     'replayAll: recordingOptions must be a function that returns the options for a session; got {}.',
     { flows: [Greeting], recordingOptions: {} },
   ],
-])('options of another kind are no difference of a session: %s', async (text, wrong) => {
+])('refuses options of another kind, in place of a report of differences: %s', async (text, wrong) => {
   write('ada.json', await sessionOf('Ada'))
   await expect(replayAll(folder, wrong as never)).rejects.toThrow(text)
 })

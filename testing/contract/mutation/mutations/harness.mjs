@@ -531,6 +531,33 @@ export const harnessMutations = [
         'ConversationEngines.#makeStore',
         { condition: "isObject(made) && 'load' in made", becomes: 'true' },
       ],
+      [
+        'engine of the harness that is being made at the end stays open',
+        'ConversationEngines.stop',
+        { condition: 'this.#current === undefined', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/recording/replay-engine.ts',
+    tests: ['testing/recording/replay-all.'],
+    rows: [
+      [
+        'replay leaves a turn that hangs under way',
+        'ReplayEngine.close',
+        { piece: 'await this.#clock.runUntil(this.#engine.close()).catch(() => undefined)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/simulate/promises.ts',
+    tests: ['testing/simulate/promises.'],
+    rows: [
+      [
+        'simulation does not see a turn that is stored twice',
+        'doubled',
+        { condition: 'earlier !== undefined', becomes: 'false' },
+      ],
     ],
   },
   {
