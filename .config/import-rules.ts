@@ -148,7 +148,8 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   testing: {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)'],
-    files: [...checks, 'src/util/observed-promise.ts'],
+    // What a harness stores, and what it finds stored, is JSON by the engine's own rule.
+    files: [...checks, 'src/util/json.ts', 'src/util/observed-promise.ts'],
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },

@@ -1,6 +1,6 @@
 /**
- * `turnkeeper/testing`: a conversation tested without a network, a clock or luck, in any test runner. Each folder lists its
- * public names in its own `index.ts`.
+ * `turnkeeper/testing`: a conversation tested without a network, a clock or luck, in any test runner. Each folder lists
+ * its public names in its own `index.ts`.
  *
  * @module turnkeeper/testing
  */

@@ -1,6 +1,6 @@
 /**
- * What the tests of `busy` share: one flow whose turns wait at gates of their message, under a policy, and turns in short. It
- * asserts nothing.
+ * What the tests of `busy` share: one flow whose turns wait at gates of their message, under a policy, and turns in
+ * short. It asserts nothing.
  */
 import type { ExecuteResult, FlowConstructor, FlowEngineOptions, FlowRunInput } from '../../src/index.js'
 import { type GatedFlow, gatedFlow, type Harness, harness } from './engine-harness.js'

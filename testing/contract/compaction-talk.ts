@@ -65,7 +65,9 @@ export interface Talk extends Harness {
   sessionId: string
   /** One turn; fails if it does. Resolves when it is answered, before its after-turn tasks. */
   say(text: string): Promise<void>
-  /** The turns `1` to `count`, or from another one on, each after the one before and its after-turn tasks have ended. */
+  /**
+   * The turns `1` to `count`, or from another one on, each after the one before and its after-turn tasks have ended.
+   */
   sayTurns(count: number, from?: number): Promise<void>
   /** The messages of `Chat`, in short. */
   memory(): Promise<string[]>

@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// Every rule of the contract is cited by a test, no test cites an unknown id, and the list of requirements itself changes
-// only on purpose.
+// Every rule of the contract is cited by a test, no test cites an unknown id, and the list of requirements itself
+// changes only on purpose.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

@@ -69,7 +69,8 @@ function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): st
 
 // Each compiles all pages, which takes long on a machine with other work.
 describe('TypeScript in the pages', { timeout: 300_000 }, () => {
-  // The programs of that page import each other: testing/contract/package/get-started.test.ts compiles and runs them in a project.
+  // The programs of that page import each other: testing/contract/package/get-started.test.ts compiles
+  // and runs them in a project.
   const ofModules = pages.filter((page) => page !== 'docs/get-started.md')
   const blocks = ofModules.flatMap((page) => blocksOf(page, 'ts'))
 

@@ -1,6 +1,6 @@
 /**
- * Models that do what a test says, call by call: answer, fail with anything at all, or never answer. And the smallest flow
- * that calls one. It records the calls and their times; it asserts nothing.
+ * Models that do what a test says, call by call: answer, fail with anything at all, or never answer. And the smallest
+ * flow that calls one. It records the calls and their times; it asserts nothing.
  */
 import {
   Flow,

@@ -23,7 +23,9 @@ export interface Telemetry {
   span(name: string): ReadableSpan
   /** How many spans have started and not ended. */
   open(): number
-  /** The names, each indented below its parent, in the order in which they started; with `!` and the type of the error. */
+  /**
+   * The names, each indented below its parent, in the order in which they started; with `!` and the type of the error.
+   */
   tree(): string[]
   /** Every metric point: name, attributes, and the sum of what was recorded. */
   points(): Promise<[string, object, number][]>

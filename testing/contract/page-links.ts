@@ -21,7 +21,9 @@ function anchorsOf(root: string, page: string): Set<string> {
   )
 }
 
-/** What is wrong with a relative link of a page; `undefined` if it leads to a file below `root`, and to a heading in it. */
+/**
+ * What is wrong with a relative link of a page; `undefined` if it leads to a file below `root`, and to a heading in it.
+ */
 export function linkProblem(root: string, page: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#', 2)
   const target = path === '' ? page : posix.join(dirname(page), path)

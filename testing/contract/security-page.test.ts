@@ -1,6 +1,6 @@
 /**
- * Checks docs/security.md against the tests: each test that it names exists under that title, each promise names one, and
- * each row of its tables has a verdict and says where.
+ * Checks docs/security.md against the tests: each test that it names exists under that title, each promise names one,
+ * and each row of its tables has a verdict and says where.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// Reads docs/security.md: the tests that it names, its promises, and the rows of its tables against lists of OWASP. What
-// must hold of them is up to security-page.test.ts.
+// Reads docs/security.md: the tests that it names, its promises, and the rows of its tables against lists of OWASP.
+// What must hold of them is up to security-page.test.ts.
 import ts from 'typescript'
 import { findTestTitles, literalText } from './test-titles.js'
 
@@ -52,7 +52,10 @@ function caseNames(source: string): string[] {
   return names
 }
 
-/** The titles that a file may be named for. A test that needs a program counts: CI counts it as failed where it is skipped. */
+/**
+ * The titles that a file may be named for. A test that needs a program counts: CI counts it as
+ * failed where it is skipped.
+ */
 export function titlesIn(path: string, source: string): string[] {
   const titles = findTestTitles(source, { alsoForms: ['skipIf'] })
   return path.endsWith('-cases.ts') ? [...titles, ...caseNames(source)] : titles

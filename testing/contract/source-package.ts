@@ -1,4 +1,7 @@
-/** The package made from the sources, for tests that run it in another process: no build is needed, and it is never an old one. */
+/**
+ * The package made from the sources, for tests that run it in another process: no build is needed,
+ * and it is never an old one.
+ */
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -104,7 +104,10 @@ export async function readAll(stream: AsyncIterable<FlowStreamEvent>): Promise<F
   return events
 }
 
-/** Pieces in short: `session`, `step Talk`, `"Hel"`, `tool note`, `tool note ok`, `reset retry`, `result Hello.`, `error FLOW_ERROR`. */
+/**
+ * Pieces in short: `session`, `step Talk`, `"Hel"`, `tool note`, `tool note ok`, `reset retry`,
+ * `result Hello.`, `error FLOW_ERROR`.
+ */
 export function shortly(events: readonly FlowStreamEvent[]): string[] {
   return events.map(inShort)
 }

@@ -1,5 +1,6 @@
-// Flows for tests that need any flow: made from a list of steps, over a scripted model. Messages in short, for comparing,
-// and a script that need not be used up. To test a whole conversation, use `Conversation` of `turnkeeper/testing`.
+// Flows for tests that need any flow: made from a list of steps, over a scripted model. Messages in short, for
+// comparing, and a script that need not be used up. To test a whole conversation, use `Conversation`
+// of `turnkeeper/testing`.
 import {
   Flow,
   LogicStep,

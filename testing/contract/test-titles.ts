@@ -11,7 +11,10 @@ export interface TitleOptions {
   readonly alsoForms?: readonly string[]
 }
 
-/** The function that is called in the end, and the forms on the way: `test.concurrent.each(rows)` is `test`, [concurrent, each]. */
+/**
+ * The function that is called in the end, and the forms on the way: `test.concurrent.each(rows)` is
+ * `test`, [concurrent, each].
+ */
 function unwrapCallee(callee: ts.Expression): { name: string; forms: string[] } {
   if (ts.isCallExpression(callee)) return unwrapCallee(callee.expression)
   if (ts.isTaggedTemplateExpression(callee)) return unwrapCallee(callee.tag)
@@ -22,7 +25,10 @@ function unwrapCallee(callee: ts.Expression): { name: string; forms: string[] } 
   return { name: ts.isIdentifier(callee) ? callee.text : '', forms: [] }
 }
 
-/** The text of a string literal or template, with `…` for what a template computes; `undefined` for any other expression. */
+/**
+ * The text of a string literal or template, with `…` for what a template computes; `undefined`
+ * for any other expression.
+ */
 export function literalText(node: ts.Expression | undefined): string | undefined {
   if (node === undefined) return undefined
   if (ts.isStringLiteralLike(node)) return node.text
@@ -31,7 +37,9 @@ export function literalText(node: ts.Expression | undefined): string | undefined
   return undefined
 }
 
-/** The title of a test; `undefined` where the call is neither a test with a literal title nor a skipped group of tests. */
+/**
+ * The title of a test; `undefined` where the call is neither a test with a literal title nor a skipped group of tests.
+ */
 function readCall(
   call: ts.CallExpression,
   forms: ReadonlySet<string>,
@@ -45,7 +53,8 @@ function readCall(
 }
 
 /**
- * The titles of the tests of one file, in the order they appear, as they are written: `%s` stands for a value of `each`.
+ * The titles of the tests of one file, in the order they appear, as they are written: `%s`
+ * stands for a value of `each`.
  *
  * @param source the text of a TypeScript file
  *

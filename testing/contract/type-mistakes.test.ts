@@ -1,6 +1,6 @@
 /**
- * Checks what an author of tests sees in the editor: of a script, a double or a list of expectations with a mistake, the compiler
- * marks the mistake alone, and its last sentence says what is wrong.
+ * Checks what an author of tests sees in the editor: of a script, a double or a list of expectations with a mistake,
+ * the compiler marks the mistake alone, and its last sentence says what is wrong.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -25,7 +25,9 @@ const sqliteElsewhere: Plugin = {
 export interface WorkerProcesses {
   /** A folder of this test, removed in the end. */
   readonly folder: string
-  /** Starts one more. What it writes to its standard error is shown. @param execArgv - Options of Node. Default: none. */
+  /**
+   * Starts one more. What it writes to its standard error is shown. @param execArgv - Options of Node. Default: none.
+   */
   start(execArgv?: readonly string[], stderr?: 'inherit' | 'ignore'): ChildProcess
   /** Ends those that still run, each by its own ID, and removes the folder. */
   close(): Promise<void>

@@ -1,6 +1,6 @@
 /**
- * The options of a conversation, by their names: a misspelt one would do nothing, or show as an option of the engine at the first message.
- * And the values that would only fail far from the line that gave them.
+ * The options of a conversation, by their names: a misspelt one would do nothing, or show as an option of the engine at
+ * the first message. And the values that would only fail far from the line that gave them.
  */
 import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
@@ -56,7 +56,8 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
 }
 
 /**
- * Checks what is sent with the text of a message: the engine would refuse another name in its own words, as a turn that failed.
+ * Checks what is sent with the text of a message: the engine would refuse another name in its own words, as a turn that
+ * failed.
  *
  * @param more - The names of what else the caller takes.
  * @throws `InvalidInputError` that names the first option that is unknown.

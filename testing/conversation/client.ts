@@ -1,6 +1,7 @@
 /**
- * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply and sends the
- * message again, or sends several at the same time. It returns what became of each message, for the record of the conversation.
+ * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply
+ * and sends the message again, or sends several at the same time. It returns what became of each message, for the
+ * record of the conversation.
  */
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
@@ -26,15 +27,16 @@ export interface ClientFault {
 }
 
 /**
- * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does not know.
+ * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does
+ * not know.
  *
  * - `'same-key'`: with the same key.
  * - `'new-key'`: with another key, as a client does that makes a key for each request.
  * - `'no-key'`: without a key, as a client does that knows nothing of keys.
  * - `'resume'`: with the same key, as a stream, from the last event that it has read.
  *
- * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a key goes on
- * without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
+ * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a
+ * key goes on without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
  * @example
  * ```ts
  * await conversation.say('Pay', { key: 'pay', fault: retryAs('same-key') })
@@ -42,8 +44,10 @@ export interface ClientFault {
  * ```
  */
 export function retryAs(client: RetryingClient, options: { readonly cutAfter?: number } = {}): ClientFault {
-  if (!isObject(options) || !Object.hasOwn(deeds, client)) {
-    throw new ExpectationError(`retryAs() takes one of ${list(Object.keys(deeds))}, and options; got ${show(client)}.`)
+  if (!isObject(options) || !Object.hasOwn(notesOfRetries, client)) {
+    throw new ExpectationError(
+      `retryAs() takes one of ${list(Object.keys(notesOfRetries))}, and options; got ${show(client)}.`,
+    )
   }
   checkOptionNames('retryAs', options, { cutAfter: true })
   const { cutAfter } = options
@@ -53,7 +57,7 @@ export function retryAs(client: RetryingClient, options: { readonly cutAfter?: n
   return { client, ...options }
 }
 
-const deeds: Readonly<Record<RetryingClient, string>> = {
+const notesOfRetries: Readonly<Record<RetryingClient, string>> = {
   'same-key': 'sent again with the same key',
   'new-key': 'sent again with a new key',
   'no-key': 'sent again without a key',
@@ -62,7 +66,7 @@ const deeds: Readonly<Record<RetryingClient, string>> = {
 
 /** Fails for a fault that {@link retryAs} has not made. */
 export function requireFault(fault: unknown): void {
-  if (isObject(fault) && 'client' in fault && Object.hasOwn(deeds, fault.client as string)) return
+  if (isObject(fault) && 'client' in fault && Object.hasOwn(notesOfRetries, fault.client as string)) return
   throw new ExpectationError(`say() takes as fault what retryAs() makes; got ${show(fault)}.`)
 }
 
@@ -98,7 +102,7 @@ export async function sendTwice(
   if (client !== 'resume') world.driver.answerFreely()
   const ends = client === 'resume' ? [await readOn(world, again, lastEventId, text)] : await world.request([again])
   const second = await finished(world, again, ends, true)
-  return [await first.settled(), { ...second, note: deeds[client] }]
+  return [await first.settled(), { ...second, note: notesOfRetries[client] }]
 }
 
 /** A message of several that were sent at the same time, and the number that the session gave to its turn. */
@@ -114,7 +118,7 @@ export async function sendAtOnce(
 ): Promise<readonly SentAtOnce[]> {
   await world.begin()
   await world.request(inputs)
-  await world.bury()
+  await world.replaceDeadProcess()
   return endedAtOnce(world, inputs)
 }
 
@@ -169,7 +173,7 @@ async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: numb
     input.waitUntil?.(work)
   }
   const check = new StreamCheck()
-  const stream = engine.stream(world.death.mortal({ ...input, waitUntil }))
+  const stream = engine.stream(world.death.withDeathSignal({ ...input, waitUntil }))
   world.driver.answerWhileRead()
   const [turnId = '', begun] = world.begun(() => stream.next())
   for (let reading = begun; check.events.length < cutAfter; reading = stream.next()) {
@@ -183,7 +187,7 @@ async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: numb
   const { lastEventId } = stream
   const { session, text } = check
   await world.driver.drive(stream.return())
-  const diedAfter = await world.bury()
+  const diedAfter = await world.replaceDeadProcess()
   const settled = async (): Promise<SentMessage> => {
     await world.driver.drive(Promise.all(works))
     const end: TurnEnd = { session, stoppedAfter: text, ...(diedAfter === undefined ? {} : { diedAfter }) }
@@ -205,7 +209,7 @@ async function readOn(
   const { engine } = await world.engines.open()
   const check = new StreamCheck()
   check.text = text
-  const stream = engine.stream(world.death.mortal(input), { lastEventId })
+  const stream = engine.stream(world.death.withDeathSignal(input), { lastEventId })
   const [turnId, begun] = world.begun(() => stream.next())
   for (let reading = begun; ; reading = stream.next()) {
     const last = await readNext(world, reading, check)
@@ -227,14 +231,18 @@ async function readNext(
   return value?.type === 'result' || value?.type === 'error' ? value : undefined
 }
 
-/** What the conversation keeps of a request that has ended. @param isRepeat - Whether an earlier one ran in the same session. */
+/**
+ * What the conversation keeps of a request that has ended.
+ *
+ * @param isRepeat - Whether an earlier one ran in the same session.
+ */
 async function finished(
   world: ConversationWorld,
   input: FlowRunInput,
   [request]: readonly RequestEnd[],
   isRepeat = false,
 ): Promise<SentMessage> {
-  await world.bury()
+  await world.replaceDeadProcess()
   const { end, turnId = '' } = request as RequestEnd
   const { userMessage, sessionId = '' } = input
   return withKey(input, await world.turnOf(userMessage, end, sessionId, isRepeat ? turnId : undefined))

@@ -1,4 +1,5 @@
 // Conversations that begin in the middle.
+import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, LogicStep, MemorySessionStore, reply, Step, type Turn } from '../../src/index.js'
@@ -194,16 +195,29 @@ describe('Conversation.at', () => {
     )
   })
 
+  const anotherRealm: unknown = runInNewContext('({ name: "Ada" })')
   test.each([
-    [{ names: [new Date(0)] }, 'names.0'],
-    [{ count: Number.NaN }, 'count'],
-    [{ names: { map: () => 1 } }, 'names.map'],
-    [{ names: ['Ada', undefined] }, 'names.1'],
-    [{ names: new Array(1) }, 'names.0'],
-    [cyclic, 'names.self'],
-  ])('refuses a state that JSON cannot carry: %#', (state, path) => {
+    ['without a prototype', Object.assign(Object.create(null), { name: 'Ada' })],
+    ['of another realm', anotherRealm],
+  ])('stores an object %s in a state, as the engine does', async (_what, names) => {
+    await using conversation = Conversation.at(flowOf(Greet), { step: Greet, state: { names } as never })
+    await conversation.say('')
+    conversation.expectState(Greet, { names: { name: 'Ada' } } as never)
+  })
+
+  test.each([
+    [
+      { names: [new Date(0)] },
+      'state.names[0] is an instance of Date, which JSON cannot carry: use date.toISOString()',
+    ],
+    [{ count: Number.NaN }, 'state.count is NaN, which JSON cannot carry'],
+    [{ names: { map: () => 1 } }, 'state.names.map is a function, which JSON cannot carry'],
+    [{ names: ['Ada', undefined] }, 'state.names[1] is undefined, which JSON cannot carry'],
+    [{ names: new Array(1) }, 'state.names[0] is undefined, which JSON cannot carry'],
+    [cyclic, 'state.names.self is part of itself'],
+  ])('refuses a state that JSON cannot carry: %#', (state, problem) => {
     expect(() => Conversation.at(flowOf(Greet), { step: Greet, state: state as never })).toThrow(
-      `Conversation.at: the state of step 'Greet' must be plain JSON, but ${path} is not.`,
+      `Conversation.at: the state of step 'Greet' must be plain JSON, but ${problem}.`,
     )
   })
 

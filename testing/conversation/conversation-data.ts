@@ -1,4 +1,6 @@
-/** What a conversation shares with its forks and with the engines after a restart: the data, and the counts of the IDs. */
+/**
+ * What a conversation shares with its forks and with the engines after a restart: the data, and the counts of the IDs.
+ */
 import { type FlowEngineOptions, MemorySessionStore, type SessionDocument, type SessionStore } from '../../src/index.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import type { ConversationWorldOptions } from './world-options.js'

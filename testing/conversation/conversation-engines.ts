@@ -1,6 +1,6 @@
 /**
- * The engines of a conversation, one at a time, over the same data: it makes them, closes them, and reads and writes what is stored
- * below them.
+ * The engines of a conversation, one at a time, over the same data: it makes them, closes them, and reads and writes
+ * what is stored below them.
  */
 import {
   type FlowConstructor,
@@ -9,6 +9,8 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
+import { thrownText } from '../expectations/author-frames.js'
+import { type CallPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import type { ScriptedModel } from '../scripted-model/scripted-model.js'
@@ -21,7 +23,7 @@ import { isObject } from './value-kinds.js'
 import type { ConversationWorldOptions } from './world-options.js'
 
 /** In place of random numbers: each delay between two attempts is half of its maximum. */
-export const noLuck: () => number = () => 0.5
+export const fixedRandom: () => number = () => 0.5
 
 /** An engine and the stores below it. */
 export interface RunningEngine {
@@ -40,6 +42,8 @@ export interface EngineSurroundings {
   readonly driver: TurnDriver
   readonly log: EventLog
   readonly model: ScriptedModel
+  /** Where the conversation was made. */
+  readonly made: CallPlace
   newId(kind: IdKind): string
 }
 
@@ -103,10 +107,12 @@ export class ConversationEngines {
     await this.#createIn(inner, document)
   }
 
-  /** Closes the engine; the next use makes another one over the same data. */
+  /** Closes the engine, also one that is being made; the next use makes another one over the same data. */
   async stop(): Promise<void> {
-    const running = this.#current
+    const starting = this.#running
     this.#running = undefined
+    if (this.#current === undefined) await starting?.catch(() => undefined)
+    const running = this.#current
     this.#current = undefined
     this.#scripted.clear()
     try {
@@ -161,26 +167,13 @@ export class ConversationEngines {
   }
 
   async #start(): Promise<RunningEngine> {
-    const { flow, options: given, clock, driver, log, newId } = this.#surroundings
-    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
-    const { onEngine, coverage, hangAfterMs: _hangAfterMs, providers = [], models = [], ...options } = rest
+    const { flow, options, driver, log } = this.#surroundings
+    const { onEngine, coverage } = options
     const inner = await this.#makeStore()
     if (this.#beginning !== undefined) await this.#createIn(inner, this.#beginning)
     this.#beginning = undefined
     const store = new FakeSessionStore({ inner, clock: driver.waiting })
-    const engine = new FlowEngine({
-      random: noLuck,
-      ...options,
-      generateId: newId,
-      flows: [flow],
-      providers: providers.map((provider) => log.watchProvider(provider)),
-      // The parameters are checked, and the script answers.
-      models: models.map(({ create, ...model }) =>
-        this.#isGiven(model.provider) && create ? { ...model, create } : model,
-      ),
-      clock,
-      sessionStore: store,
-    })
+    const engine = await this.#makeEngine(store)
     log.watchEngine(engine)
     driver.watch(engine)
     const running = { engine, store, inner }
@@ -188,7 +181,36 @@ export class ConversationEngines {
     for (const selection of modelsOfPolicies(flow)) this.scriptProviderOf(selection)
     coverage?.watch(engine)
     onEngine?.(engine)
+    // The conversation has ended meanwhile: nothing may run in this engine, and nobody else closes it.
+    if (this.#hasEnded) await engine.close()
     return running
+  }
+
+  /** Fails with the line at which the conversation was made for options that the engine refuses, and for a flow. */
+  async #makeEngine(store: FakeSessionStore): Promise<FlowEngine> {
+    const { flow, options: given, clock, log, made, newId } = this.#surroundings
+    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
+    const { onEngine: _onEngine, coverage: _coverage, hangAfterMs: _hangAfterMs, ...forEngine } = rest
+    const { providers = [], models = [], ...options } = forEngine
+    try {
+      return new FlowEngine({
+        random: fixedRandom,
+        ...options,
+        generateId: newId,
+        flows: [flow],
+        providers: providers.map((provider) => log.watchProvider(provider)),
+        // The parameters are checked, and the script answers.
+        models: models.map(({ create, ...model }) =>
+          this.#isGiven(model.provider) && create ? { ...model, create } : model,
+        ),
+        clock,
+        sessionStore: store,
+      })
+    } catch (cause) {
+      await store.close().catch(() => undefined)
+      const where = placeText('the conversation was made', made)
+      throw new ExpectationError(`The engine cannot be made: ${thrownText(cause)}${where}`, { cause })
+    }
   }
 
   async #makeStore(): Promise<SessionStore> {

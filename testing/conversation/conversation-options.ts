@@ -34,8 +34,8 @@ export interface StartedConversationOptions<
 /** What `say` takes with the text, for this turn only. */
 export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userMessage' | 'idempotencyKey'>> {
   /**
-   * The idempotency key of the message. Any short name will do: one that has not the shape of a key stands for the same key each
-   * time. Default: none.
+   * The idempotency key of the message. Any short name will do: one that has not the shape of a key stands for the same
+   * key each time. Default: none.
    */
   readonly key?: string
   /** What happens to the message on its way: see `retryAs`. Of `say` alone. Default: nothing. */
@@ -45,7 +45,10 @@ export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userM
 /** A message of `atOnce`: its text, or more of it. @inline */
 export type MessageAtOnce = string | ({ readonly text: string } & Omit<SayInput, 'fault'>)
 
-/** The options without those of the turns, which the engine would refuse. What the test's own functions throw is a failure. */
+/**
+ * The options without those of the turns, which the engine would refuse. What the test's own functions throw is a
+ * failure.
+ */
 export function worldOptions({
   config: _config,
   owner: _owner,

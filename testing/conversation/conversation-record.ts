@@ -178,8 +178,8 @@ export class ConversationRecord {
   }
 
   /**
-   * Fails, with the place in the conversation and the transcript so far. If the last turn failed and nothing said so yet, that is
-   * likely why.
+   * Fails, with the place in the conversation and the transcript so far. If the last turn failed and nothing said so
+   * yet, that is likely why.
    *
    * @param options - `running`: the turns under way. `isAfter`: whether it is about what came after the last turn.
    */
@@ -205,7 +205,9 @@ export class ConversationRecord {
     throw error
   }
 
-  /** Throws an error of the turn under way, or of what came after the last one: a failure that has no place yet gets it. */
+  /**
+   * Throws an error of the turn under way, or of what came after the last one: a failure that has no place yet gets it.
+   */
   rethrow(error: unknown): never {
     if (!ExpectationError.isInstance(error) || this.#failures.has(error)) throw error
     if (this.saying !== undefined) this.failUnderWay(this.saying, problemOf(error))

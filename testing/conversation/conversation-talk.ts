@@ -1,6 +1,6 @@
 /**
- * The turns of a conversation: it sends the messages, and ends. What became of them `conversation/sent-turns.ts` keeps. What a test calls, and its documentation, is
- * `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
+ * The turns of a conversation: it sends the messages, and ends. `conversation/sent-turns.ts` keeps the results. What a
+ * test calls, and its documentation, is `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
  */
 import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
@@ -23,8 +23,6 @@ export class ConversationTalk {
   readonly sent: SentTurns
   readonly #flow: FlowConstructor
   readonly #options: ConversationOptions
-  /** Where the conversation was made. */
-  readonly #made = callPlace()
   #streaming: ConversationStream | undefined
   #closed: Promise<void> | undefined
   readonly #forks: ConversationTalk[] = []
@@ -129,7 +127,7 @@ export class ConversationTalk {
         const { engine } = await this.#unlessHanging(world.begin())
         world.driver.answerWhileRead()
         // Stopping a stream cancels its turn, also where the message has a key.
-        return engine.stream(world.death.mortal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
+        return engine.stream(world.death.withDeathSignal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
       },
       drive: (something) => world.driver.drive(something),
       read: (piece) => this.#unlessHanging(world.driver.read(piece)),
@@ -241,7 +239,7 @@ export class ConversationTalk {
   #requireNothingLeft(): void {
     this.record.requireExpected(this.world.tools)
     for (const fork of this.#forks) fork.requireExpectedFork()
-    const made = placeText('the conversation was made', this.#made)
+    const made = placeText('the conversation was made', this.world.made)
     for (const part of [this.world.model, this.world.tools])
       this.record.requireNothingLeft(() => part.assertDone(), made)
     this.record.requireNothingLeft(() => this.world.engines.assertFaultsUsed(), made)
@@ -295,7 +293,7 @@ export class ConversationTalk {
   /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
   async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
     try {
-      const diedAfter = await this.world.bury()
+      const diedAfter = await this.world.replaceDeadProcess()
       const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
       const turn = await this.world.turnOf(said, died, this.sent.sessionId)
       this.sent.add(key === undefined ? turn : { ...turn, key: keyOf(key) })

@@ -1,8 +1,9 @@
 /**
- * The surroundings of a conversation: the clock, the data, the tools and the models. It makes them, and sends requests to the engine,
- * which `conversation/conversation-engines.ts` makes. `conversation/turn-driver.ts` waits for them.
+ * The surroundings of a conversation: the clock, the data, the tools and the models. It makes them, and sends requests
+ * to the engine, which `conversation/conversation-engines.ts` makes. `conversation/turn-driver.ts` waits for them.
  */
 import type { FlowConstructor, FlowRunInput } from '../../src/index.js'
+import { type CallPlace, callPlace } from '../expectations/call-place.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import { ScriptedModel } from '../scripted-model/scripted-model.js'
 import { ToolDoubles } from '../tool-doubles/tool-doubles.js'
@@ -32,6 +33,8 @@ export interface RequestEnd extends RequestSoFar {
 /** The surroundings of one conversation. */
 export class ConversationWorld {
   readonly clock: VirtualClock
+  /** Where the conversation was made. */
+  readonly made: CallPlace = callPlace()
   readonly model: ScriptedModel
   readonly tools: ToolDoubles
   /** Waits for turns, and advances the clock. */
@@ -88,6 +91,7 @@ export class ConversationWorld {
       driver: this.driver,
       log: this.#log,
       model: this.model,
+      made: this.made,
       newId: (kind) => {
         const id = this.newId(kind)
         if (kind === 'turn') this.#turnId = id
@@ -130,14 +134,14 @@ export class ConversationWorld {
   }
 
   /**
-   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and {@link bury} after it.
-   * The client of a process that dies gets no reply.
+   * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and
+   * {@link replaceDeadProcess} after it. The client of a process that dies gets no reply.
    */
   async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
     const { engine } = await this.engines.open()
     const requests: RequestSoFar[] = []
     const ends = inputs.map(async (input): Promise<RequestEnd> => {
-      const [turnId, result] = this.begun(() => engine.execute(this.death.mortal(input)))
+      const [turnId, result] = this.begun(() => engine.execute(this.death.withDeathSignal(input)))
       const request: RequestSoFar = { turnId, end: undefined }
       requests.push(request)
       const end = this.death.endOf(await result)
@@ -183,7 +187,7 @@ export class ConversationWorld {
    *
    * @returns The effect after which it died; `undefined` if it lives.
    */
-  async bury(): Promise<string | undefined> {
+  async replaceDeadProcess(): Promise<string | undefined> {
     const name = this.death.forget()
     if (name === undefined) return undefined
     // Nobody waits for what a dead process leaves behind.

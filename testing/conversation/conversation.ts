@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
- * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in `conversation/conversation-world.ts`, the
- * expectations in `conversation/expectations.ts`.
+ * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in
+ * `conversation/conversation-world.ts`, the expectations in `conversation/expectations.ts`.
  */
 import type {
   FlowConstructor,
@@ -60,12 +60,12 @@ import { meaningProblem } from './judged-meaning.js'
 import type { SessionStart } from './session-start.js'
 
 /**
- * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails on
- * request. `say` and `close` are asynchronous; everything that begins with `expect` checks the last turn synchronously and
- * can be chained.
+ * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails
+ * on request. `say` and `close` are asynchronous; everything that begins with `expect` checks the last turn
+ * synchronously and can be chained.
  *
- * A turn that failed must be expected with `expectError` before the next `say` or `close`. If a model or a tool is called
- * in a way that the test did not prepare, the `say` itself fails.
+ * A turn that failed must be expected with `expectError` before the next `say` or `close`. If a model or a tool is
+ * called in a way that the test did not prepare, the `say` itself fails.
  *
  * @example
  * ```ts
@@ -90,14 +90,17 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play. The first
-   * `say` goes on in the step, as after a restart: its `turn.entered` is false.
+   * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play.
+   * The first `say` goes on in the step, as after a restart: its `turn.entered` is false.
    *
-   * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the `memory` of a step
-   * without a model.
+   * @throws `ExpectationError` for a step that the flow has not, for an end step, for a state that JSON cannot carry,
+   * and for the `memory` of a step without a model.
    * @example
    * ```ts
-   * await using conversation = Conversation.at(Onboarding, { step: Confirm, stateOf: [[AskName, { name: 'Ada Lovelace' }]] })
+   * await using conversation = Conversation.at(Onboarding, {
+   *   step: Confirm,
+   *   stateOf: [[AskName, { name: 'Ada Lovelace' }]],
+   * })
    * await conversation.say('yes')
    * ```
    */
@@ -178,16 +181,17 @@ export class Conversation implements AsyncDisposable {
   /**
    * Sends a message, and waits for the reply. A turn that fails resolves too; expect it with {@link expectError}.
    *
-   * @throws `ExpectationError` (rejects) if the script or a double does not fit, or an earlier turn failed unexpectedly.
+   * @throws `ExpectationError` (rejects) if the script or a double does not fit, or an earlier turn failed
+   * unexpectedly.
    */
   say(text: string, input: SayInput = {}): Promise<ConversationReply> {
     return this.#talk.say(text, input)
   }
 
   /**
-   * Sends messages at the same time, in this order, and waits for all replies. What becomes of them is up to `busy` of the flow or the
-   * engine, and to their keys; without a session yet each begins one of its own. Expect the outcomes with {@link expectReplies}; other
-   * expectations check the last one that became a turn.
+   * Sends messages at the same time, in this order, and waits for all replies. What becomes of them is up to `busy` of
+   * the flow or the engine, and to their keys; without a session yet each begins one of its own. Expect the outcomes
+   * with {@link expectReplies}; other expectations check the last one that became a turn.
    *
    * @returns The replies, in the order of the messages.
    * @example
@@ -224,11 +228,12 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects that a statement about the reply is true, as the `judge` of the conversation finds: by its recordings, or by a model.
+   * Expects that a statement about the reply is true, as the `judge` of the conversation finds: by its recordings, or
+   * by a model.
    *
    * @param meaning - A sentence about the reply, such as `'It apologises, and asks for the order number.'`
-   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the judge does not
-   * answer in time.
+   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the
+   * judge does not answer in time.
    */
   expectMeaning(meaning: string): Promise<this> {
     const expectation = this.#expectMeaning(meaning)
@@ -257,14 +262,16 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(problem && { ...problem, turn })
   }
 
-  /** Expects that the message was a repeat, by its key: it got the reply of an earlier turn, and nothing was run for it. */
+  /**
+   * Expects that the message was a repeat, by its key: it got the reply of an earlier turn, and nothing was run for it.
+   */
   expectReplayed(): this {
     return this.#expect(replayedProblem(this.#record.last('expectReplayed')))
   }
 
   /**
-   * Expects what became of each message of the last {@link atOnce}, in their order: a reply as in {@link expectReply}, or a failure by
-   * its code.
+   * Expects what became of each message of the last {@link atOnce}, in their order: a reply as in {@link expectReply},
+   * or a failure by its code.
    */
   expectReplies(outcomes: readonly ExpectedOutcome[]): this {
     this.#record.requireIdle('expectReplies')
@@ -279,8 +286,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects that an effect ran exactly once in the whole conversation, over retries and restarts: the work of `turn.once` of this name,
-   * or the tool of this name. What threw does not count.
+   * Expects that an effect ran exactly once in the whole conversation, over retries and restarts: the work of
+   * `turn.once` of this name, or the tool of this name. What threw does not count.
    */
   expectRanOnce(name: string): this {
     this.#record.requireIdle('expectRanOnce')
@@ -294,7 +301,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects part of a step's stored state: `undefined` for a property that must be missing, a RegExp for a part of a text.
+   * Expects part of a step's stored state: `undefined` for a property that must be missing, a RegExp for a part of a
+   * text.
    *
    * @example
    * ```ts
@@ -336,11 +344,12 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Has the process die, as with `kill -9`, after the next run of an effect: the work of `turn.once` of this name, or the tool of this
-   * name. The client gets no reply; a new process goes on over the same data, as after a {@link restart}.
+   * Has the process die, as with `kill -9`, after the next run of an effect: the work of `turn.once` of this name, or
+   * the tool of this name. The client gets no reply; a new process goes on over the same data, as after a
+   * {@link restart}.
    *
-   * @param options - `before`: what is not stored any more. `'commit'`: the turn; `'result'`: the result of the effect either, so that
-   * the repeat of its work gets `uncertain`. Default `'commit'`.
+   * @param options - `before`: what is not stored any more. `'commit'`: the turn; `'result'`: the result of the effect
+   * either, so that the repeat of its work gets `uncertain`. Default `'commit'`.
    * @example
    * ```ts
    * conversation.dieAfterEffect('refund')
@@ -367,10 +376,11 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Another conversation that continues from this point, with a copy of the session: to test two endings of one beginning.
+   * Another conversation that continues from this point, with a copy of the session: to test two endings of one
+   * beginning.
    *
-   * @param options - What differs from now on. Default: nothing; scripts continue from their current reply, the clock from
-   * the same time.
+   * @param options - What differs from now on. Default: nothing; scripts continue from their current reply, the clock
+   * from the same time.
    */
   async fork(options: ConversationOptions = {}): Promise<Conversation> {
     checkConversationOptions('fork', options)
@@ -380,11 +390,16 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * The session as it is stored now, read without the faults and the journal of `store`. Summaries that turns have left behind
-   * are waited for; `say`, `stream`, `fork`, `restart` and `close` wait for them too.
+   * The session as it is stored now, read without the faults and the journal of `store`. Summaries that turns have left
+   * behind are waited for; `say`, `stream`, `fork`, `restart` and `close` wait for them too.
    */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
+    if (this.sessionId === '') {
+      this.#record.fail({
+        text: 'document() needs a session, and none is stored yet: await conversation.say(...) first.',
+      })
+    }
     await this.#talk.settled()
     const document = await this.#record.placed(this.#world.engines.load(this.sessionId))
     if (document !== undefined) return document
@@ -403,7 +418,8 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * Stops a stream that was not read to its end, closes the engine, and fails if something is left: a failed turn that
-   * was not expected, replies of the script, results of a double, a double that no step offered, a fault that never struck.
+   * was not expected, replies of the script, results of a double, a double that no step offered, a fault that never
+   * struck.
    *
    * @throws `ExpectationError` (rejects)
    */
@@ -412,8 +428,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Runs the body of a test, and then {@link close}. If the body fails, that failure is the one that is thrown, whatever is left over
-   * then. It needs no `await using`.
+   * Runs the body of a test, and then {@link close}. If the body fails, that failure is the one that is thrown,
+   * whatever is left over then. It needs no `await using`.
    *
    * @returns What the body returns.
    * @example
@@ -426,6 +442,11 @@ export class Conversation implements AsyncDisposable {
    * ```
    */
   async use<T>(body: (conversation: this) => T | Promise<T>): Promise<T> {
+    if (typeof body !== 'function') {
+      throw new ExpectationError(
+        `use() needs the body of the test, a function that gets the conversation; got ${show(body)}.`,
+      )
+    }
     let result: T
     try {
       result = await body(this)

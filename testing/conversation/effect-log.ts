@@ -1,6 +1,7 @@
 /**
- * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really ran, over retries
- * and restarts, and can have the process die just after an effect. `conversation/process-death.ts` decides how it dies.
+ * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really
+ * ran, over retries and restarts, and can have the process die just after an effect. `conversation/process-death.ts`
+ * decides how it dies.
  */
 import type { Tool, Turn } from '../../src/index.js'
 import { ObservedPromise } from '../../src/util/observed-promise.js'
@@ -154,7 +155,7 @@ export class EffectLog {
     }
     // The engine refuses what is not a function.
     const result = await once(name, typeof work === 'function' ? run : work, options)
-    if (hasRun) await this.#strike(name, 'commit')
+    if (hasRun) await this.#dieIfPrepared(name, 'commit')
     return result
   }
 
@@ -168,12 +169,12 @@ export class EffectLog {
     }
     this.#runs.push({ ...run, threw: false })
     // The result of a tool is stored with the turn, and not before.
-    await this.#strike(run.name, run.by === 'tool' ? this.#death?.before : 'result')
+    await this.#dieIfPrepared(run.name, run.by === 'tool' ? this.#death?.before : 'result')
     return result
   }
 
   /** Lets the process die if it is to die here. Then nothing of it goes on. */
-  async #strike(name: string, before: DeathBefore | undefined): Promise<void> {
+  async #dieIfPrepared(name: string, before: DeathBefore | undefined): Promise<void> {
     const death = this.#death
     if (death?.name !== name || death.before !== before) return
     this.#death = undefined

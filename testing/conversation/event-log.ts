@@ -1,4 +1,7 @@
-/** What happens in the turns of a conversation, in order: the steps that were entered, the calls of models, the tool calls. */
+/**
+ * What happens in the turns of a conversation, in order: the steps that were entered, the calls of models, the tool
+ * calls.
+ */
 import type { FlowEngine, ModelProviderAdapter, ToolCallPart } from '../../src/index.js'
 import type { TurnEvent } from './conversation-turn.js'
 import { type LoggedCall, watchProvider } from './model-log.js'

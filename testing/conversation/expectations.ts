@@ -10,6 +10,7 @@ import {
   type ToolOptions,
 } from '../../src/index.js'
 import { causesText, thrownText } from '../expectations/author-frames.js'
+import { unknownCodeText } from '../expectations/error-codes.js'
 import { count, differences, ExpectationError, fits, list, show } from '../expectations/expectation-error.js'
 import { unknownNameText } from '../expectations/known-names.js'
 import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
@@ -83,8 +84,8 @@ export interface Problem {
  */
 export interface ReplyJudge {
   /**
-   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as for a `Judge`, whose
-   * option `hangAfterMs` ends each call of its model. Default 30 000.
+   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as
+   * for a `Judge`, whose option `hangAfterMs` ends each call of its model. Default 30 000.
    */
   readonly hangAfterMs?: number
   /** What is wrong; `undefined` if the statement is true of the reply. */
@@ -201,11 +202,20 @@ export function stateProblem(
   doubles: readonly string[] = [],
 ): Problem | undefined {
   if (!isStepClass(step)) return { text: `expectState needs the class of a step; got ${shownStep(step)}.` }
+  if (!isObject(expected)) {
+    return { text: `expectState needs some properties of the state, as an object; got ${show(expected)}.` }
+  }
   const steps = document?.flow.steps ?? {}
   const state = Object.hasOwn(steps, step.id) ? steps[step.id]?.state : undefined
   if (state === undefined) {
     return {
       text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.${doublesText(doubles)}`,
+    }
+  }
+  if (Object.keys(expected).length === 0) {
+    const advice = 'name a property of the state; undefined expects that it is missing.'
+    return {
+      text: `expectState would check nothing, because {} has no properties: ${advice}\n  the whole state: ${show(state, 1000)}`,
     }
   }
   const differing = differences(expected, state)
@@ -301,6 +311,8 @@ export function errorProblem(
   message: string | RegExp | undefined,
 ): Problem | undefined {
   const { error } = reply
+  const unknown = unknownCodeText(code)
+  if (unknown !== undefined) return { text: `expectError: ${unknown}` }
   if (error === undefined) {
     return { text: `Expected the turn ${show(said, 60)} to fail with ${code}, but it succeeded.` }
   }

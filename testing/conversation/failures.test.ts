@@ -625,7 +625,11 @@ describe('out of turn', () => {
 
   test('a missing document is reported', async () => {
     const conversation = new Conversation(Onboarding)
-    await expect(conversation.document()).rejects.toThrow("Nothing is stored under the session ID ''.")
+    await expect(conversation.document()).rejects.toThrow(
+      'document() needs a session, and none is stored yet: await conversation.say(...) first.',
+    )
+    conversation.sessionId = 'session-7'
+    await expect(conversation.document()).rejects.toThrow("Nothing is stored under the session ID 'session-7'.")
     await conversation.close()
   })
 })

@@ -1,6 +1,6 @@
 /**
- * A flow around one step that a test runs alone. Where the step would move to another one, the conversation moves to a step that does
- * nothing, and the flow remembers the ID of the other one.
+ * A flow around one step that a test runs alone. Where the step would move to another one, the conversation moves to a
+ * step that does nothing, and the flow remembers the ID of the other one.
  */
 import {
   type BaseStep,

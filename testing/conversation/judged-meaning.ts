@@ -1,4 +1,7 @@
-/** Asks a judge whether a statement is true of a reply. One that throws, or that never answers, is a failure of the test. */
+/**
+ * Asks a judge whether a statement is true of a reply. One that throws, or that never answers, is a failure of the
+ * test.
+ */
 import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { defaultJudgeHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'

@@ -1,4 +1,7 @@
-/** What must not pass in silence: faults that a restart took away, failures that a test caught, misspelt expectations, forks. */
+/**
+ * What must not pass in silence: faults that a restart took away, failures that a test caught, misspelt expectations,
+ * forks.
+ */
 import { describe, expect, test } from 'vitest'
 import { Flow, InvalidInputError, LogicStep, reply, type Turn, tool } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'

@@ -1,4 +1,7 @@
-/** A conversation fails if flow code forgets to await `turn.once`: such work runs again in each turn, and each reply is a success. */
+/**
+ * A conversation fails if flow code forgets to await `turn.once`: such work runs again in each turn, and
+ * each reply is a success.
+ */
 import { describe, expect, test } from 'vitest'
 import { Flow, LogicStep, reply, type Turn } from '../../src/index.js'
 import { Conversation } from './conversation.js'

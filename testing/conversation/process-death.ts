@@ -1,4 +1,7 @@
-/** The death of a conversation's process just after an effect: what it would write from then on is lost, and so is its reply. */
+/**
+ * The death of a conversation's process just after an effect: what it would write from then on is lost, and so is its
+ * reply.
+ */
 import type { ExecuteResult, FlowRunInput } from '../../src/index.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import type { TurnEnd } from './conversation-turn.js'
@@ -8,7 +11,7 @@ import type { DeathBefore, EffectLog } from './effect-log.js'
 export class ProcessDeath {
   readonly #effects: EffectLog
   /** Fires when the process dies; `undefined` if it is not to die. */
-  #mortal: AbortController | undefined
+  #deathSignal: AbortController | undefined
   #diedAfter: string | undefined
 
   constructor(effects: EffectLog) {
@@ -32,16 +35,16 @@ export class ProcessDeath {
       // A fault that was prepared earlier could let a write pass.
       store?.heal()
       store?.outage()
-      this.#mortal?.abort()
+      this.#deathSignal?.abort()
     }
     this.#effects.dieAfter({ name, before, die })
   }
 
   /** An input whose turn ends with the process, if it is to die. */
-  mortal(input: FlowRunInput): FlowRunInput {
+  withDeathSignal(input: FlowRunInput): FlowRunInput {
     if (this.#effects.awaited === undefined) return input
-    this.#mortal ??= new AbortController()
-    const { signal } = this.#mortal
+    this.#deathSignal ??= new AbortController()
+    const { signal } = this.#deathSignal
     return { ...input, signal: input.signal === undefined ? signal : AbortSignal.any([input.signal, signal]) }
   }
 
@@ -52,10 +55,13 @@ export class ProcessDeath {
     return { reply: { ...response, ...more } }
   }
 
-  /** A new process takes the place of the one that died. Returns the effect after which it died; `undefined` if it lives. */
+  /**
+   * A new process takes the place of the one that died. Returns the effect after which it died; `undefined` if it
+   * lives.
+   */
   forget(): string | undefined {
     const name = this.#diedAfter
-    if (name !== undefined) this.#mortal = undefined
+    if (name !== undefined) this.#deathSignal = undefined
     this.#diedAfter = undefined
     return name
   }

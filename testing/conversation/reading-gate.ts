@@ -27,8 +27,8 @@ export class ReadingGate {
   }
 
   /**
-   * Waits for an event; the gate is open until it is there, or {@link shut} is called. If an event is buffered already, it
-   * arrives before any model passes.
+   * Waits for an event; the gate is open until it is there, or {@link shut} is called. If an event is buffered already,
+   * it arrives before any model passes.
    */
   read<T>(piece: Promise<T>): Promise<T> {
     const arrive = (): void => this.shut()

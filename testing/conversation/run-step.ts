@@ -177,12 +177,16 @@ export async function callTool<
 }
 
 function checkTool(tool: unknown): void {
-  const name = typeof tool === 'object' && tool !== null && 'name' in tool ? tool.name : tool
-  if (typeof name === 'string') return
+  if (typeof tool === 'string') return
+  const { name, execute } = Object(tool) as Partial<Tool>
+  if (typeof name === 'string' && typeof execute === 'function') return
   throw new ExpectationError(`callTool() needs a tool, or the name of one that a step offers; got ${show(tool)}.`)
 }
 
-/** A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code does not run. */
+/**
+ * A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code
+ * does not run.
+ */
 function offeringStep(tool: Tool | string, step: StepConstructor | undefined): StepConstructor {
   if (typeof tool === 'string' && step === undefined) {
     throw new ExpectationError(`callTool('${tool}') needs the step that offers the tool: { step }.`)
@@ -242,13 +246,13 @@ async function oneTurn(
   let ended: { readonly turn: ConversationTurn; readonly document: SessionDocument }
   try {
     await talk.say(input.text, { attachments: input.attachments })
-    const turn = talk.record.last(operation)
+    const turn = withAdvice(operation, talk.record.last(operation))
+    talk.record.turns.splice(-1, 1, turn)
     const failure = failureOf(turn, input.what)
     talk.record.unexpected = undefined
     // A tool that the step does not offer: no turn has failed, the test has.
     if (ExpectationError.isInstance(failure?.cause)) throw new ExpectationError(failure.cause.message)
-    if (failure !== undefined)
-      talk.record.fail({ ...failure, text: `${failure.text}${hintOf(operation, failure.text)}` })
+    if (failure !== undefined) talk.record.fail(failure)
     talk.record.check(unreadProblem(turn))
     ended = { turn, document: turn.document as SessionDocument }
   } catch (error) {
@@ -259,12 +263,16 @@ async function oneTurn(
   return ended
 }
 
-/** How a state is given that the step reads of another one. */
-function hintOf(operation: string, text: string): string {
-  const [, id] = /has no step '([^']*)'/.exec(text) ?? []
-  return id === undefined
-    ? ''
-    : `\n${operation} knows the states of other steps from its options: { stateOf: [[${id}, { ... }]] }.`
+/**
+ * The turn. Where the step reads a state that was not given, it says how to give it: the list of steps is not the
+ * test's.
+ */
+function withAdvice(operation: string, turn: ConversationTurn): ConversationTurn {
+  const message = turn.reply.message.replace(
+    /^Flow '[^']*' has no step '([^']*)'\. Its steps: .* Add it to steps\(\)\.$/,
+    `${operation} was given no state of step '$1'. Give it one: { stateOf: [[$1, { ... }]] }.`,
+  )
+  return { ...turn, reply: { ...turn.reply, message } }
 }
 
 function stepsOf({ stateOf = [] }: Pick<SessionStart, 'stateOf'>): readonly StepConstructor[] {

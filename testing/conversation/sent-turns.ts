@@ -1,4 +1,7 @@
-/** Puts what became of messages into the record of a conversation, in the order of their turns, and knows the session of the next one. */
+/**
+ * Puts what became of messages into the record of a conversation, in the order of their turns, and knows the session of
+ * the next one.
+ */
 import type { SentAtOnce, SentMessage } from './client.js'
 import type { ConversationOptions } from './conversation-options.js'
 import type { ConversationRecord } from './conversation-record.js'
@@ -42,7 +45,8 @@ export class SentTurns {
   }
 
   /**
-   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep their places.
+   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep
+   * their places.
    *
    * @returns The same in the order of the messages.
    */

@@ -1,8 +1,9 @@
 /**
- * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine continues it as
- * one of its own, with all checks that it has for stored sessions.
+ * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine
+ * continues it as one of its own, with all checks that it has for stored sessions.
  */
 import {
+  EndStep,
   type Flow,
   type FlowConstructor,
   type JsonObject,
@@ -12,6 +13,7 @@ import {
   Step,
   type StepConstructor,
 } from '../../src/index.js'
+import { copyJson } from '../../src/util/json.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
 
 /**
@@ -48,7 +50,10 @@ export interface SessionStart<
   readonly stateOf?: StatesOf<Others>
   /** The turns so far, as the user saw them: messages and replies. Default: none. */
   readonly history?: readonly (readonly [message: string, reply: string])[]
-  /** What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step is one. */
+  /**
+   * What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step
+   * is one.
+   */
   readonly memory?: readonly RememberedMessage[]
 }
 
@@ -67,8 +72,8 @@ interface Place {
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow has not, for a state that JSON cannot carry, and for the memory of a step without
- * a model.
+ * @throws `ExpectationError` for a step that the flow has not, for an end step that is not entered, for a state that
+ * JSON cannot carry, and for the memory of a step without a model.
  */
 export function startedSession(
   operation: string,
@@ -78,15 +83,21 @@ export function startedSession(
 ): SessionDocument {
   const flow = new flowClass()
   const target = stepOf(operation, flow, flowClass.id, step)
+  if (enters !== true && new target() instanceof EndStep) {
+    const advice = operation === 'runStep' ? 'Leave message out, so that it is entered.' : 'Begin at a step before it.'
+    throw new ExpectationError(
+      `${operation}: step '${target.id}' is an end step: it completes the session when it is entered, and takes no message. ${advice}`,
+    )
+  }
   const { state = {}, stateOf = [], history = [], memory } = start
   const steps: SessionDocument['flow']['steps'] = Object.fromEntries(
     [[target, state] as const, ...stateOf].map(([one, given]) => {
       const stepClass = stepOf(operation, flow, flowClass.id, one)
       const whole = { ...new stepClass().initialState(), ...given }
-      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, whole) }]
+      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, 'state', whole) }]
     }),
   )
-  const messages = plain(`${operation}: the memory`, memoryOf(memory, history))
+  const messages = plain(`${operation}: the memory`, 'memory', memoryOf(memory, history))
   const namespace = namespaceOf(target)
   if (memory !== undefined && namespace === undefined) {
     throw new ExpectationError(
@@ -109,7 +120,7 @@ export function startedSession(
       name: flowClass.id,
       version: flowClass.version,
       currentStep: enters === true ? null : target.id,
-      context: plain(`${operation}: the context of the flow`, flow.context as JsonObject),
+      context: plain(`${operation}: the context of the flow`, 'context', flow.context as JsonObject),
       steps,
       memory: namespace === undefined || messages.length === 0 ? {} : { [namespace]: { messages } },
       sequence: enters === true ? [] : [{ step: target.id, level: 0 }],
@@ -152,27 +163,8 @@ function textMessage(role: Message['role'], text: string, turn: number): Message
   return { role, parts: [{ type: 'text', text }], turn }
 }
 
-/** A copy of what JSON can carry. */
-function plain<T>(what: string, value: T): T {
-  const path = notJson(value, '')
-  if (path !== undefined) throw new ExpectationError(`${what} must be plain JSON, but ${path.slice(1)} is not.`)
-  return JSON.parse(JSON.stringify(value))
-}
-
-/**
- * Where a value is not plain JSON; `undefined` if it is. A property whose value is `undefined` is left out when it is stored; an entry of
- * a list is not.
- *
- * @param above - The objects that the value is in: none of them can be in itself.
- */
-function notJson(value: unknown, path: string, above: readonly object[] = []): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number' && Number.isFinite(value)) return undefined
-  const isList = Array.isArray(value)
-  const isPlain = isList || Object.getPrototypeOf(Object(value)) === Object.prototype
-  if (typeof value !== 'object' || !isPlain || above.includes(value)) return path
-  const inside = [...above, value]
-  // A list may have holes, which JSON makes to null.
-  const entries = Object.entries(isList ? [...value] : value).filter(([, entry]) => isList || entry !== undefined)
-  return entries.map(([key, entry]) => notJson(entry, `${path}.${key}`, inside)).find((found) => found !== undefined)
+/** A copy of what JSON can carry. @param name - Of the value, in the path that a failure names. */
+function plain<T>(what: string, name: string, value: T): T {
+  const refuse = (problem: string) => new ExpectationError(`${what} must be plain JSON, but ${problem}.`)
+  return copyJson(value, name, Number.POSITIVE_INFINITY, refuse) as T
 }

@@ -1,6 +1,10 @@
-/** What fails around the turns, in code that the test gave to the conversation: the failure says where in the conversation it is. */
-import { describe, expect, test } from 'vitest'
-import { Flow, LogicStep, MemorySessionStore, reply } from '../../src/index.js'
+/**
+ * What fails around the turns, in code that the test gave to the conversation: the failure says where in the
+ * conversation it is.
+ */
+import { describe, expect, test, vi } from 'vitest'
+import { Flow, FlowError, LogicStep, MemorySessionStore, reply, type SessionDocument } from '../../src/index.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import { retryAs } from './client.js'
 import { Conversation } from './conversation.js'
 import type { ConversationOptions } from './conversation-options.js'
@@ -135,7 +139,92 @@ describe('code of the test that throws', () => {
   })
 })
 
+describe('an engine that cannot be made', () => {
+  class Nameless extends Flow {
+    static override readonly id = ''
+    override steps() {
+      return [Act]
+    }
+  }
+  const wrong = { limits: { maxTurns: 4 } } as ConversationOptions
+  test.each<[string, () => Conversation, string]>([
+    ['an option', () => new Conversation(Acting, wrong), "FlowEngine: there is no option 'limits.maxTurns'."],
+    ['the flow', () => new Conversation(Nameless), 'FlowRegistrationError'],
+  ])('names the line of the conversation: %s', async (_what, make, text) => {
+    const error: Error = await say(make()).then(
+      () => new Error('nothing failed'),
+      (thrown) => thrown,
+    )
+    expect(error).toBeInstanceOf(ExpectationError)
+    expect(error.message).toMatch(/^The engine cannot be made: /)
+    expect(error.message).toContain(text)
+    expect(error.message).toMatch(/\n {2}the conversation was made at .*surroundings\.test\.ts:\d+:\d+\)?\n/)
+    expect(error.cause).toBeInstanceOf(FlowError)
+  })
+
+  test('closes its store', async () => {
+    const store = new MemorySessionStore()
+    const close = vi.spyOn(store, 'close')
+    await failureOf({ ...wrong, createStore: () => store }, say)
+    expect(close).toHaveBeenCalledOnce()
+  })
+})
+
 test('a client that retries without a key', async () => {
   const { message } = await failureOf({}, (conversation) => conversation.say('Hello', { fault: retryAs('same-key') }))
   expect(message).toContain(`retryAs('same-key') needs a key: say(text, { key, fault }).\n${underWay}`)
+})
+
+describe('close, while the store is being made', () => {
+  /** Stores that are made when the gate is open; how many were made and closed, and the turns that ran over them. */
+  function gatedStores() {
+    const seen = { made: 0, closed: 0, saved: 0 }
+    let open = (): void => undefined
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const createStore = async () => {
+      await gate
+      seen.made++
+      const store = new MemorySessionStore()
+      const { close, create } = store
+      return Object.assign(store, {
+        close: () => {
+          seen.closed++
+          return close.call(store)
+        },
+        create: (document: SessionDocument) => {
+          seen.saved++
+          return create.call(store, document)
+        },
+      })
+    }
+    return { seen, open: () => open(), createStore }
+  }
+
+  test('closes it, after open() that nobody awaited', async () => {
+    const { seen, open, createStore } = gatedStores()
+    const conversation = new Conversation(Acting, { createStore })
+    void conversation.open()
+    const closing = conversation.close()
+    await conversation.clock.settle()
+    open()
+    await closing
+    expect(seen).toEqual({ made: 1, closed: 1, saved: 0 })
+  })
+
+  test('closes it, and runs no turn, after say() that nobody awaited', async () => {
+    const { seen, open, createStore } = gatedStores()
+    const conversation = new Conversation(Acting, { createStore })
+    const saying = conversation.say('Hello')
+    const closing = expect(conversation.close()).rejects.toThrow(
+      'close() was called while say("Hello") is under way: await that first.',
+    )
+    await conversation.clock.settle()
+    open()
+    await closing
+    expect((await saying).error?.code).toBe('ENGINE_CLOSED')
+    expect(seen.saved).toBe(0)
+    expect(seen.closed).toBe(seen.made)
+  })
 })

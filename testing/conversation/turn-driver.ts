@@ -1,6 +1,6 @@
 /**
- * Waits for turns of a conversation. While only a delay of the test is waited for, it advances the clock; when nothing happens any
- * more, it reports who waits for what.
+ * Waits for turns of a conversation. While only a delay of the test is waited for, it advances the clock; when nothing
+ * happens any more, it reports who waits for what.
  */
 import type { FlowEngine } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -119,9 +119,11 @@ export class TurnDriver {
   }
 
   /**
-   * Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by itself.
+   * Waits for a turn, or for something of it. While only a delay of the test is waited for, the clock advances by
+   * itself.
    *
-   * @param options - `isAfterTurn`: whether it is what turns have left behind. For that the clock advances also after an `advance`.
+   * @param options - `isAfterTurn`: whether it is what turns have left behind. For that the clock advances also after
+   * an `advance`.
    * @throws `ExpectationError` (rejects) if nothing happens any more: see {@link hang}.
    */
   async drive<T>(
@@ -209,7 +211,10 @@ function nextTask(turn: Promise<unknown>): Promise<void> {
   return soon(turn, inNextTask)
 }
 
-/** The same, for a turn in which nothing happens: it may wait for something in real time, and is asked less often each time. */
+/**
+ * The same, for a turn in which nothing happens: it may wait for something in real time, and is asked less often each
+ * time.
+ */
 function nextLook(turn: Promise<unknown>, idleRounds: number): Promise<void> {
   if (idleRounds < manyIdleRounds) return nextTask(turn)
   return soon(turn, (resolve) => afterRealTime(resolve, Math.min(idleRounds - manyIdleRounds, 10)))

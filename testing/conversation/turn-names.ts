@@ -14,8 +14,8 @@ export interface TurnsSoFar {
 /** The name of a turn. */
 export interface TurnName {
   /**
-   * `Turn 2`, as the session numbers its turns; `Turn 2 again` for a repeat of its message that got the recorded reply; `No turn` for a
-   * message that became none.
+   * `Turn 2`, as the session numbers its turns; `Turn 2 again` for a repeat of its message that got the recorded reply;
+   * `No turn` for a message that became none.
    */
   readonly name: string
   /** Which of the conversation's sessions it is in, from 1; `undefined` if no session is known. */

@@ -45,7 +45,10 @@ class Looking extends Flow {
   }
 }
 
-/** A store whose connection for reading is lost after some loads: one of the engine, and one of the harness, for each turn. */
+/**
+ * A store whose connection for reading is lost after some loads: one of the engine, and one of the harness, for each
+ * turn.
+ */
 class Unreadable extends MemorySessionStore {
   loads = 0
   readonly lostAt: number

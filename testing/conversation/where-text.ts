@@ -12,8 +12,8 @@ export interface Whereabouts extends TurnsSoFar {
 }
 
 /**
- * `flow 'Booking', step 'Find', turn 2`. The step is the one in which the turn failed, or at which it left the conversation. A script
- * that does not fit says it in the same words: `scripted-model/recorded-request.ts`.
+ * `flow 'Booking', step 'Find', turn 2`. The step is the one in which the turn failed, or at which it left the
+ * conversation. A script that does not fit says it in the same words: `scripted-model/recorded-request.ts`.
  */
 export function whereText(whereabouts: Whereabouts): string {
   const { flowName, turns, turn, running, start, isAfter } = whereabouts
@@ -40,7 +40,10 @@ function nameIn(soFar: TurnsSoFar, index: number): string {
   return `${name.toLowerCase()}${isAmbiguous ? ` of session ${session}` : ''}`
 }
 
-/** The step at which a turn left the session. Of turns at once in one session, only the last one was read: it has the others in its history. */
+/**
+ * The step at which a turn left the session. Of turns at once in one session, only the last one was read: it has the
+ * others in its history.
+ */
 function storedStep(
   { document, number, reply }: ConversationTurn,
   turns: readonly ConversationTurn[],

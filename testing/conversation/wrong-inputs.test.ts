@@ -1,6 +1,6 @@
 /** Values of another kind than TypeScript asks for: each is refused with what was expected, and what came. */
 import { describe, expect, test } from 'vitest'
-import { Flow, go, InvalidInputError, LogicStep, reply, Step, tool } from '../../src/index.js'
+import { EndStep, Flow, go, InvalidInputError, LogicStep, reply, Step, tool } from '../../src/index.js'
 import { coverageOf, pathsOf } from '../flow-coverage/index.js'
 import { Conversation } from './conversation.js'
 import { callTool, runStep } from './run-step.js'
@@ -95,7 +95,26 @@ describe('is refused when it is given', () => {
       'callTool() needs a tool, or the name of one that a step offers; got undefined.',
     )
     await expect(untyped.callTool({ execute: () => 1 })).rejects.toThrow('got {}.')
+    await expect(untyped.callTool({ name: 'look' })).rejects.toThrow('got {"name":"look"}.')
   })
+})
+
+test('a conversation does not begin at an end step, which nobody talks to', async () => {
+  class Done extends EndStep {
+    static override readonly id = 'Done'
+  }
+  class Ending extends Flow {
+    static override readonly id = 'Ending'
+    override steps() {
+      return [Act, Done]
+    }
+  }
+  const text = "step 'Done' is an end step: it completes the session when it is entered, and takes no message. "
+  expect(() => Conversation.at(Ending, { step: 'Done' })).toThrow(`Conversation.at: ${text}Begin at a step before it.`)
+  await expect(runStep(Done, { message: 'Hello' })).rejects.toThrow(
+    `runStep: ${text}Leave message out, so that it is entered.`,
+  )
+  expect((await runStep(Done)).document.runStatus).toBe('completed')
 })
 
 test('what is right is taken', async () => {
@@ -117,6 +136,14 @@ describe('messages and expectations', () => {
     'expectStep needs a step of the flow, or its ID; got undefined.': (one) => one.expectStep(undefined as never),
     'expectStep needs a step of the flow, or its ID; got the class Acting.': (one) => one.expectStep(Acting as never),
     'expectState needs the class of a step; got "Act".': (one) => one.expectState('Act' as never, {} as never),
+    'expectState needs some properties of the state, as an object; got undefined.': (one) =>
+      one.expectState(Act, undefined as never),
+    'expectState would check nothing, because {} has no properties': (one) => one.expectState(Act, {}),
+    'expectError: there is no error code "FLOW_ERORR". The codes are SESSION_CONFLICT,': (one) =>
+      one.expectError('FLOW_ERORR' as never),
+    "ENGINE_CLOSED. Did you mean 'FLOW_ERROR'?": (one) => one.expectError('FLOW_ERORR' as never),
+    'use() needs the body of the test, a function that gets the conversation; got undefined.': (one) =>
+      one.use(undefined as never),
     'expectToolCalls needs a list of names, or of objects with a name; got "look".': (one) =>
       one.expectToolCalls('look' as never),
     'expectToolCalls needs a list of names, or of objects with a name; got [5].': (one) =>

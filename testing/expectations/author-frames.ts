@@ -1,6 +1,6 @@
 /**
- * Where in the author's code an error was made: the lines of its stack that are neither of this package, nor of another one, nor of
- * the runtime. What is shown of an error in a failure is put together here.
+ * Where in the author's code an error was made: the lines of its stack that are neither of this package, nor of another
+ * one, nor of the runtime. What is shown of an error in a failure is put together here.
  */
 import { show } from './expectation-error.js'
 

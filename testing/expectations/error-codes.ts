@@ -1,5 +1,10 @@
-/** The codes with which a turn can fail, for messages about a code that does not exist. */
+/**
+ * The codes of errors, for tests that are not checked by TypeScript: a misspelt one would only say that another one
+ * came.
+ */
 import type { FlowErrorCode } from '../../src/index.js'
+import { hintAt } from '../../src/util/options.js'
+import { show } from './expectation-error.js'
 
 /** Each code, so that the compiler finds a missing one. */
 const codes: Readonly<Record<FlowErrorCode, true>> = {
@@ -26,5 +31,10 @@ const codes: Readonly<Record<FlowErrorCode, true>> = {
   ENGINE_CLOSED: true,
 }
 
-/** All codes. */
-export const errorCodes: readonly FlowErrorCode[] = Object.keys(codes) as FlowErrorCode[]
+/** What is wrong with a code that a test expects; `undefined` if there is such a code. */
+export function unknownCodeText(code: unknown): string | undefined {
+  if (typeof code === 'string' && Object.hasOwn(codes, code)) return undefined
+  const names = Object.keys(codes)
+  const hint = typeof code === 'string' ? hintAt(code, names) : ''
+  return `there is no error code ${show(code)}. The codes are ${names.join(', ')}.${hint}`
+}

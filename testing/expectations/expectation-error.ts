@@ -1,6 +1,6 @@
 /**
- * What the helpers of this module throw if a test and a conversation disagree, and how they show values and requests in it. The
- * helpers decide whether there is a failure; this file decides its form.
+ * What the helpers of this module throw if a test and a conversation disagree, and how they show values and requests in
+ * it. The helpers decide whether there is a failure; this file decides its form.
  */
 import type { ModelRequest } from '../../src/index.js'
 

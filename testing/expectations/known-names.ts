@@ -1,4 +1,6 @@
-/** A misspelt name in what a test expects would check nothing: it is refused. Of TypeScript the compiler does the same. */
+/**
+ * A misspelt name in what a test expects would check nothing: it is refused. Of TypeScript the compiler does the same.
+ */
 import { findUnknownName, hintAt } from '../../src/util/options.js'
 
 /** What is wrong with the names of an expectation; `undefined` if all are known. @param operation - What was called. */

@@ -61,11 +61,18 @@ export function checkFaultOptions(method: FaultMethod, options: object): void {
   checkOptionNames(method, options, namesOf[method])
 }
 
-/** @throws `InvalidInputError` for an operation that no store has, or for a count that is not a whole number of at least 1. */
-export function checkFault(method: FaultMethod, { operation, nth = 1, times = 1 }: FakeStoreFault): void {
+/**
+ * @throws `InvalidInputError` for an operation that no store has, for a count that is not a whole number of at least 1,
+ * and for a latency that is missing or not a number of milliseconds.
+ */
+export function checkFault(method: FaultMethod, prepared: FakeStoreFault): void {
+  const { operation, latencyMs, nth = 1, times = 1 } = prepared
   if (operation !== undefined && !Object.hasOwn(operations, operation)) {
     const known = list(Object.keys(operations))
     throw invalidInput(`${method}: a store has no operation ${show(operation)}. Its operations: ${known}.`)
+  }
+  if (method === 'delayNext' || latencyMs !== undefined) {
+    checkNumber(method, method === 'delayNext' ? 'ms' : 'latencyMs', latencyMs, { min: 0 })
   }
   checkNumber(method, 'nth', nth, { min: 1, whole: true, finite: true })
   checkNumber(method, 'times', times, { min: 1, whole: true })

@@ -337,6 +337,14 @@ describe('a fault that could never strike is refused', () => {
     ["failNext: there is no option 'time'.", (store) => store.failNext('save', misspelt)],
     ["hangNext: there is no option 'atOnce'.", (store) => store.hangNext('save', { atOnce: true } as object)],
     ["delayNext: there is no option 'time'.", (store) => store.delayNext('save', 5, misspelt)],
+    [
+      'delayNext: ms must be a number of at least 0, or Infinity for no bound; got undefined.',
+      (store) => store.delayNext('save', undefined as never),
+    ],
+    [
+      'hangNext: latencyMs must be a number of at least 0, or Infinity for no bound; got 5s.',
+      (store) => store.hangNext('save', { latencyMs: '5s' as never }),
+    ],
     ["rivalWrites: there is no option 'time'.", (store) => store.rivalWrites(misspelt)],
     ["rivalDeletes: there is no option 'change'.", (store) => store.rivalDeletes({ change: 1 } as object)],
     ["staleRead: there is no option 'time'.", (store) => store.staleRead(misspelt)],

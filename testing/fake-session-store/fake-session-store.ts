@@ -161,8 +161,8 @@ export class FakeSessionStore implements SessionStore {
   }
 
   /**
-   * Checks that each fault was used: a fault that no call meets tests nothing. A fault with `times` must apply that often,
-   * unless the store was healed; a fault that lasts until the store is healed, once.
+   * Checks that each fault was used: a fault that no call meets tests nothing. A fault with `times` must apply that
+   * often, unless the store was healed; a fault that lasts until the store is healed, once.
    *
    * @throws {@link ExpectationError} that lists the others.
    */

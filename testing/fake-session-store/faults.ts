@@ -92,7 +92,7 @@ function matches(fault: FakeStoreFault, call: FakeStoreCall): boolean {
   return sessionId === call.sessionId && (when === undefined || when(call))
 }
 
-const deeds: Readonly<Record<FakeStoreEffect, (operation: string, fault: FakeStoreFault) => string>> = {
+const textsOfFaults: Readonly<Record<FakeStoreEffect, (operation: string, fault: FakeStoreFault) => string>> = {
   'fail-before': (operation) => `${operation} fails before it takes effect`,
   'fail-after': (operation) => `${operation} fails after it took effect`,
   throw: (operation) => `${operation} throws where it should reject`,
@@ -108,7 +108,7 @@ const deeds: Readonly<Record<FakeStoreEffect, (operation: string, fault: FakeSto
 /** A fault in words: `save fails before it takes effect, from call 2 on, 3 times, for session 's-1'`. */
 export function describeFault(fault: FakeStoreFault): string {
   const { operation = 'any operation', effect, nth = 1, times = 1, sessionId, when } = fault
-  const words = [deeds[effect](operation, fault)]
+  const words = [textsOfFaults[effect](operation, fault)]
   if (nth > 1) words.push(`from call ${nth} on`)
   if (times !== 1) words.push(times === Number.POSITIVE_INFINITY ? 'until healed' : `${times} times`)
   if (sessionId !== undefined) words.push(`for session '${sessionId}'`)

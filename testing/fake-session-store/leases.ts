@@ -1,6 +1,6 @@
 /**
- * The leases of a `FakeSessionStore`: first come, first served. One that is not given back expires by the clock; it is not renewed,
- * so a holder that dies is one that does nothing.
+ * The leases of a `FakeSessionStore`: first come, first served. One that is not given back expires by the clock; it is
+ * not renewed, so a holder that dies is one that does nothing.
  */
 import type { Clock } from '../../src/index.js'
 

@@ -7,9 +7,9 @@ export interface FakeSessionStoreOptions {
   /** The store underneath. Default: a new memory store. */
   readonly inner?: SessionStore
   /**
-   * Whether the store has leases, first come, first served, which the engine's turns then take: each is a `lease` in the journal.
-   * One that is not given back expires by the clock; it is not renewed. Stores over one memory store's data have the same leases.
-   * Default: the store has those of the store underneath, if it has any.
+   * Whether the store has leases, first come, first served, which the engine's turns then take: each is a `lease` in
+   * the journal. One that is not given back expires by the clock; it is not renewed. Stores over one memory store's
+   * data have the same leases. Default: the store has those of the store underneath, if it has any.
    */
   readonly leases?: boolean
   /** The clock for latency and leases. Default: the machine's. */
@@ -26,7 +26,10 @@ export interface HangOptions extends FakeStoreMatch {
 
 /** How `failNext` fails. @inline */
 export interface FailOptions extends HangOptions {
-  /** Whether the error is thrown synchronously, as a careless store does, in place of a promise that rejects. Default `false`. */
+  /**
+   * Whether the error is thrown synchronously, as a careless store does, in place of a promise that rejects. Default
+   * `false`.
+   */
   readonly atOnce?: boolean
   /** What is thrown. Default: an `Error` that says it was injected. */
   readonly error?: unknown

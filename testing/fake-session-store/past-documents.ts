@@ -1,6 +1,6 @@
 /**
- * What other processes do to a session without the engine's knowledge: the document as it was one write ago, and a rival's
- * write. It knows only what went through one store.
+ * What other processes do to a session without the engine's knowledge: the document as it was one write ago, and a
+ * rival's write. It knows only what went through one store.
  */
 import type { SessionDocument, SessionStore } from '../../src/index.js'
 

@@ -5,8 +5,8 @@ import { unlessHanging } from '../virtual-clock/hang-watch.js'
 /** A gate for code under a session's lock, closed until it is opened. */
 export interface LockGate {
   /**
-   * Resolves when code waits at it for the first time. Rejects with an `ExpectationError` if none comes within `hangAfterMs` of real
-   * time, counted from when `reached` is read first.
+   * Resolves when code waits at it for the first time. Rejects with an `ExpectationError` if none comes within
+   * `hangAfterMs` of real time, counted from when `reached` is read first.
    */
   readonly reached: Promise<void>
   /** How many calls of `pass` wait at it now. */

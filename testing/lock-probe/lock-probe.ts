@@ -30,9 +30,15 @@ const unobserved =
 export interface LockProbeOptions {
   /** The engine's clock. Default: the machine's. */
   readonly clock?: Clock
-  /** Milliseconds without progress after which {@link LockProbe.watch} reports a lock with waiting requests. Default 10 000. */
+  /**
+   * Milliseconds without progress after which {@link LockProbe.watch} reports a lock with waiting requests. Default 10
+   * 000.
+   */
   readonly stuckAfterMs?: number
-  /** Milliseconds of real time after which {@link LockGate.reached} rejects if no code comes to the gate. `Infinity`: never. Default 2 000. */
+  /**
+   * Milliseconds of real time after which {@link LockGate.reached} rejects if no code comes to the gate. `Infinity`:
+   * never. Default 2 000.
+   */
   readonly hangAfterMs?: number
 }
 
@@ -91,8 +97,8 @@ export class LockProbe {
   }
 
   /**
-   * Begins to observe an engine. A probe observes one after the other, such as those of a conversation that is restarted: pass it to
-   * the conversation as `onEngine: (engine) => probe.observe(engine)`.
+   * Begins to observe an engine. A probe observes one after the other, such as those of a conversation that is
+   * restarted: pass it to the conversation as `onEngine: (engine) => probe.observe(engine)`.
    *
    * @returns That engine.
    * @throws Error while the engine that this probe observes is open: each engine has its own locks.
@@ -129,8 +135,9 @@ export class LockProbe {
   }
 
   /**
-   * Settles as `promise` does, or rejects as soon as a lock with waiting requests made no progress for `stuckAfterMs`, for
-   * example because a turn runs the engine on its own session. The message names the holder, its place, and who waits.
+   * Settles as `promise` does, or rejects as soon as a lock with waiting requests made no progress for `stuckAfterMs`,
+   * for example because a turn runs the engine on its own session. The message names the holder, its place, and who
+   * waits.
    */
   async watch<T>(promise: Promise<T>): Promise<T> {
     let report!: (error: Error) => void

@@ -29,7 +29,7 @@ interface Line {
   text: string
 }
 
-const deeds: Readonly<Record<LockEvent['kind'], string>> = {
+const textsOfEvents: Readonly<Record<LockEvent['kind'], string>> = {
   requested: 'requests the lock',
   acquired: 'acquires it',
   released: 'releases it',
@@ -58,7 +58,7 @@ export class LockRequests {
     if (turnId !== undefined && isOver && this.#byTurn.get(turnId) === request) this.#byTurn.delete(turnId)
     const last = this.#lines.at(-1)
     if (kind === 'acquired' && last?.request === request) last.text = 'requests and acquires the lock'
-    else this.#lines.push({ request, text: deeds[kind] })
+    else this.#lines.push({ request, text: textsOfEvents[kind] })
   }
 
   /** Notes that the engine of all requests is closed: another one numbers its requests anew. */

@@ -1,4 +1,6 @@
-/** What is wrong with the order in which an engine's locks were acquired. Each function returns a message, or nothing. */
+/**
+ * What is wrong with the order in which an engine's locks were acquired. Each function returns a message, or nothing.
+ */
 import { list } from '../expectations/expectation-error.js'
 import { isHolding, isWaiting, type LockRequest, type LockRequests, nameOf } from './lock-requests.js'
 

@@ -1,6 +1,6 @@
 /**
- * A whole flow service as request handlers for MSW, over an engine or over a script. Both use the real HTTP adapter, which
- * decides what a page may send and which headers it gets.
+ * A whole flow service as request handlers for MSW, over an engine or over a script. Both use the real HTTP adapter,
+ * which decides what a page may send and which headers it gets.
  */
 import { type HttpHandler, HttpResponse, http } from 'msw'
 import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
@@ -20,7 +20,10 @@ import type { Delivery } from './broken-answer.js'
 import { ScriptedService } from './scripted-service.js'
 import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
 
-/** The options of `flowServiceHandlers`: those of `createFetchHandler`, and the address of the service. All are optional. */
+/**
+ * The options of `flowServiceHandlers`: those of `createFetchHandler`, and the address of the service. All are
+ * optional.
+ */
 export interface FlowServiceOptions extends FetchHandlerOptions {
   /**
    * The origin to which the page sends its requests: scheme, host and port, such as `https://api.shop.example`.
@@ -33,8 +36,8 @@ export interface FlowServiceOptions extends FetchHandlerOptions {
 /** The options of `flowServiceHandlers` over a script. */
 export interface ScriptedFlowServiceOptions extends FlowServiceOptions {
   /**
-   * The names of the registered flows: what `GET /flows` lists. Another name fails with `FLOW_NOT_FOUND`, and uses no turn of
-   * the script.
+   * The names of the registered flows: what `GET /flows` lists. Another name fails with `FLOW_NOT_FOUND`, and uses no
+   * turn of the script.
    *
    * @defaultValue any name is a flow, and the list is empty
    */
@@ -64,8 +67,9 @@ export interface FlowServiceHandlers extends ReadonlyArray<HttpHandler> {
 const caller = 'flowServiceHandlers'
 
 /**
- * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows`, `POST /ai/end` and `POST /ai/cancel` (over a script
- * there is never a turn to cancel), with the statuses, the headers, the raw replies and the streams of the real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
+ * Makes MSW answer as a flow service does: `POST /ai/run`, `GET /ai/flows`, `POST /ai/end` and `POST /ai/cancel` (over
+ * a script there is never a turn to cancel), with the statuses, the headers, the raw replies and the streams of the
+ * real HTTP adapter. In Node with `setupServer`, in a browser with `setupWorker`.
  *
  * @param script - turns used in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}

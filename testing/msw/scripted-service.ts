@@ -1,6 +1,7 @@
 /**
- * A flow service that follows a script in place of an engine. It keeps the rules that a page notices: which ID a session
- * has, when it ends, which flow it belongs to, one turn at a time. The real adapter handles requests, headers and bodies.
+ * A flow service that follows a script in place of an engine. It keeps the rules that a page notices: which ID a
+ * session has, when it ends, which flow it belongs to, one turn at a time. The real adapter handles requests, headers
+ * and bodies.
  */
 import {
   type Clock,

@@ -37,8 +37,8 @@ interface Streamed extends Delayed {
 /** The turn succeeds. */
 export interface ServiceReply extends Streamed {
   /**
-   * The text for the user, or the whole body if `contentType` makes it a raw reply. In a stream, plain text comes in pieces:
-   * the entries of a list, or the words of a text, each with the spaces before it.
+   * The text for the user, or the whole body if `contentType` makes it a raw reply. In a stream, plain text comes in
+   * pieces: the entries of a list, or the words of a text, each with the spaces before it.
    */
   readonly reply: string | readonly string[]
   /** In a stream: a text that comes first, and is discarded by a `reset`. Default: none. */
@@ -52,8 +52,8 @@ export interface ServiceReply extends Streamed {
   /** The service has lost the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
   /**
-   * The service starts a new session in place of the one that the page named, and says why. Default: it does so if that one is
-   * unknown, completed or aborted, and says which.
+   * The service starts a new session in place of the one that the page named, and says why. Default: it does so if that
+   * one is unknown, completed or aborted, and says which.
    */
   readonly restarted?: NonNullable<ExecuteResult['restarted']>
   /**
@@ -73,8 +73,9 @@ export interface FailedServiceTurn extends Streamed {
   /** Default: the message of the engine for this code. */
   readonly message?: string
   /**
-   * What the service says of the session. `'running'`: it goes on, a new one from its first step. `'completed'`, `'aborted'`,
-   * `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts says after this error.
+   * What the service says of the session. `'running'`: it goes on, a new one from its first step. `'completed'`,
+   * `'aborted'`, `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts
+   * says after this error.
    */
   readonly sessionState?: ExecuteResult['sessionState']
   /** In a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */

@@ -1,4 +1,7 @@
-/** Whether a session document or a recording has what a replay reads: half of one must not fail in the middle of the replay. */
+/**
+ * Whether a session document or a recording has what a replay reads: half of one must not fail in the middle of the
+ * replay.
+ */
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
 import type { RecordedTurn, Recording } from './recorded-turn.js'

@@ -1,6 +1,6 @@
 /**
- * The model of a replay: it gives the recorded answers for the turn and the memory that asks, and notes what does not fit.
- * `recording/replay-differences.ts` shows it.
+ * The model of a replay: it gives the recorded answers for the turn and the memory that asks, and notes what does not
+ * fit. `recording/replay-differences.ts` shows it.
  */
 import { type FlowConstructor, type MessagePart, type ModelRequest, type RuntimeModel, Step } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'

@@ -1,6 +1,6 @@
 /**
- * The form of a recording, and how the messages of a stored turn become one. `recording/whole-session.ts` checks that they
- * are complete.
+ * The form of a recording, and how the messages of a stored turn become one. `recording/whole-session.ts` checks that
+ * they are complete.
  */
 
 import type {
@@ -124,7 +124,9 @@ export function rememberedText({ reply, contentType, encoding }: SessionDocument
   return encoding === undefined ? reply : `[${contentType}]`
 }
 
-/** What a model answered, as a script says it. It keeps the IDs of tool calls, because results in memory refer to them. */
+/**
+ * What a model answered, as a script says it. It keeps the IDs of tool calls, because results in memory refer to them.
+ */
 export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const toolCalls = parts.flatMap((part) =>
@@ -144,7 +146,10 @@ export function answerOf(parts: readonly MessagePart[]): ScriptedAnswer {
   return texts.length === 0 ? { toolCalls } : { text: texts.join(''), toolCalls }
 }
 
-/** The tool calls among messages, with their results. An ID is unique within one answer: results follow it, in its order. */
+/**
+ * The tool calls among messages, with their results. An ID is unique within one answer: results follow it, in its
+ * order.
+ */
 export function toolCallsOf(namespace: string, messages: readonly StoredMessage[]): RecordedToolCall[] {
   const parts = messages.flatMap((message) => message.parts)
   const results = parts.filter((part) => part.type === 'tool-result')

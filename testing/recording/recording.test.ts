@@ -259,7 +259,7 @@ describe('recordingOf', () => {
       the result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the tool call call-1 has no result.
       the last result of a tool gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: the tool call call-2 has no result.
       the answer to a retry gone: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskColour' are not whole: they end with a message that has no answer.
-      fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, its memory has 8 replies, and 1 to 3 of those can be the flow's own: messages are missing, or were changed."
+      fewer model calls: Session 'session-1' cannot be recorded: it counts 4 model calls, and its memory has 8 replies. The flow itself can have made no fewer than 1 and no more than 3 of these, which does not fit: messages are missing, or were changed."
     `)
   })
 })
@@ -305,8 +305,8 @@ describe('replies that no model made', () => {
     const answers = [[], [1, 2], [3], [2, 3]]
     const texts = answers.map((ownReplies) => failureOf(() => recordingOf(document, { ownReplies })))
     expect(texts.join('\n')).toMatchInlineSnapshot(`
-      "Session 'session-1' cannot be recorded: ownReplies leaves 0 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
-      Session 'session-1' cannot be recorded: ownReplies leaves 2 replies to the flow, and by its model calls it is 1, among turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
+      "Session 'session-1' cannot be recorded: ownReplies names 0 replies as the flow's own, but by the number of model calls there is 1. The candidates are turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
+      Session 'session-1' cannot be recorded: ownReplies names 2 replies as the flow's own, but by the number of model calls there is 1. The candidates are turns 1, 2. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).
       Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own.
       Session 'session-1' cannot be recorded: ownReplies names turn 3, and no reply of it can be the flow's own."
     `)
@@ -394,7 +394,7 @@ describe('a model that failed', () => {
       'If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).',
     )
     expect(failureOf(() => recordingOf(document, { failedAttempts: 3 }))).toContain(
-      'it counts 3 model calls, 3 of which failed, its memory has 3 replies, and 0 to 2 of those',
+      'it counts 3 model calls, 3 of which failed, and its memory has 3 replies. The flow itself can have made no fewer than 0 and no more than 2',
     )
     await replay(Plans, recordingOf(document, { ownReplies, failedAttempts: 1 }))
   })

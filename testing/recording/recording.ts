@@ -1,28 +1,22 @@
 /**
- * A stored session as a test: what the user said and what models answered, taken from its document, and run again on the
- * current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts` shows
- * what differs.
+ * A stored session as a test: what the user said and what models answered, taken from its document, and run again on
+ * the current code. `recording/whole-session.ts` checks that a session is complete, `recording/replay-differences.ts`
+ * shows what differs.
  */
-import {
-  type FlowConstructor,
-  FlowEngine,
-  type FlowEngineOptions,
-  type FlowRunInput,
-  type JsonObject,
-  MemorySessionStore,
-  type MessagePart,
-  type SessionDocument,
+import type {
+  FlowConstructor,
+  FlowEngineOptions,
+  FlowRunInput,
+  JsonObject,
+  MessagePart,
+  SessionDocument,
 } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
 import { checkFlow } from '../conversation/check-options.js'
-import { EngineActivity } from '../conversation/engine-activity.js'
-import { hangText } from '../conversation/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { defaultHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
-import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { wholeDocument, wholeRecording } from './file-parts.js'
 import { RecordedModel, StepNames } from './recorded-model.js'
 import {
@@ -34,20 +28,21 @@ import {
   toolCallsOf,
   turnMessagesOf,
 } from './recorded-turn.js'
-import { differencesOf, replayFailure, replayHang } from './replay-differences.js'
+import { differencesOf, replayFailure } from './replay-differences.js'
+import { ReplayEngine } from './replay-engine.js'
 import { ownTextsOf, requireWhole } from './whole-session.js'
 
 /** The options of {@link recordingOf}. */
 export interface RecordingOptions {
   /**
-   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it; and those
-   * that its `onMessage` answered, of which memory has nothing. Default: such a session is refused, and the turns in question
-   * are named.
+   * The turns whose last reply in memory the flow made itself, without a model, if the document does not show it; and
+   * those that its `onMessage` answered, of which memory has nothing. Default: such a session is refused, and the turns
+   * in question are named.
    */
   readonly ownReplies?: readonly number[]
   /**
-   * How many attempts at model calls failed: the document counts them in its `usage.modelCalls`, without saying how many.
-   * Default: as few as the document allows.
+   * How many attempts at model calls failed: the document counts them in its `usage.modelCalls`, without saying how
+   * many. Default: as few as the document allows.
    */
   readonly failedAttempts?: number
 }
@@ -121,18 +116,22 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
   readonly config?: JsonObject
   /** Doubles for tools that must not run, by name: results in order, or one for every call. Default: all tools run. */
   readonly tools?: Readonly<Record<string, ToolDouble>>
-  /** Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never. Default 2 000. */
+  /**
+   * Milliseconds of real time in which nothing happens, after which a turn hangs: that fails. `Infinity`: never.
+   * Default 2 000.
+   */
   readonly hangAfterMs?: number
 }
 
 /**
- * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt, and
- * tools run again with the `services` given. The time of each turn is that of the recording.
+ * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt,
+ * and tools run again with the `services` given. The time of each turn is that of the recording.
  *
  * @returns The session as it is stored at the end.
- * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool calls,
- * model calls or memory, and at the end in state or context; or that says who waits for what in a turn that hangs, or what is missing
- * in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option of the engine that it refuses.
+ * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool
+ * calls, model calls or memory, and at the end in state or context; or that says who waits for what in a turn that
+ * hangs, or what is missing in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option
+ * of the engine that it refuses.
  */
 export async function replay(
   flow: FlowConstructor,
@@ -154,49 +153,23 @@ export async function replay(
     ...engineOptions
   } = options
   checkNumber('replay', 'hangAfterMs', hangAfterMs)
-  const clock = new VirtualClock(Date.parse(recording.startedAt))
   const names = new StepNames(flow)
   const model = new RecordedModel(recording, names)
   const doubles = new ToolDoubles(tools)
-  const flows = [
-    instrumentFlow(flow, {
-      onModel: ({ provider }) => engine.registerProvider({ provider, resolve: () => model }),
-      replaceTools: (offered) => doubles.replace(offered),
-    }),
-  ]
-  let revisions = 0
-  const engine: FlowEngine = new FlowEngine({
-    ...engineOptions,
-    flows,
-    clock,
-    sessionStore: new MemorySessionStore({ clock }),
-    generateId(kind) {
-      if (kind === 'session') return recording.sessionId
-      return (kind === 'turn' ? turnId : undefined) ?? `${kind}-${++revisions}`
-    },
-  })
-  const activity = new EngineActivity(clock)
-  activity.watch(engine)
+  const engine = new ReplayEngine(flow, { recording, model, doubles, options: engineOptions, hangAfterMs })
   let document: SessionDocument | undefined
-  let turnId: string | undefined
-  for (const turn of recording.turns) {
-    turnId = turn.id
-    await clock.advance(Math.max(0, Date.parse(turn.at) - clock.now()))
-    const result = await unlessHanging(engine.execute(inputOf(flow, recording, turn, { serverContext, config })), {
-      afterMs: hangAfterMs,
-      progress: () => activity.happened,
-      report: () => {
-        const { requests, tools, summaries } = activity
-        const nothingElse = { isAfterTurn: false, journal: [], timers: 0, isMovedByHand: false }
-        const report = hangText({ afterMs: hangAfterMs, requests, tools, summaries, ...nothingElse })
-        return new ExpectationError(replayHang(recording, turn, report))
-      },
-    })
-    document = await engine.getSession(recording.sessionId)
-    const replayed = { result, document, model: model.problemsOf(turn) }
-    const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
-    if (found.length === 0) continue
-    throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
+  try {
+    for (const turn of recording.turns) {
+      const result = await engine.run(turn, inputOf(flow, recording, turn, { serverContext, config }))
+      document = await engine.document()
+      const replayed = { result, document, model: model.problemsOf(turn) }
+      const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
+      if (found.length === 0) continue
+      throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
+    }
+    await engine.settled()
+  } finally {
+    await engine.close()
   }
   return document as SessionDocument
 }

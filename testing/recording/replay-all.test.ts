@@ -16,7 +16,7 @@ import {
 } from '../../src/index.js'
 import { Conversation } from '../conversation/conversation.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
-import { recordingOf } from './recording.js'
+import { recordingOf, replay } from './recording.js'
 import { type ReplayAllOptions, replayAll } from './replay-all.js'
 
 /** Services as an application declares them in `FlowServices`. */
@@ -116,6 +116,42 @@ test('a session in which a turn hangs is one failure, and the others are replaye
 
     The same in 1 other file: again.json"
   `)
+})
+
+test('a turn that hangs is aborted before the replay ends, and does nothing in the next one', async () => {
+  const signals: AbortSignal[] = []
+  class Waits extends Greet {
+    override run(turn: Turn) {
+      if (turn.message !== 'Ada') return super.run(turn)
+      signals.push(turn.signal)
+      return new Promise<never>(() => undefined) as never
+    }
+  }
+  class Waiting extends Greeting {
+    override steps() {
+      return [Waits]
+    }
+  }
+  const recording = recordingOf(await sessionOf('Ada'))
+  const options = { services: servicesWith('Hello'), hangAfterMs: 40 }
+  await expect(replay(Waiting, recording, options)).rejects.toThrow('hangs at turn 2 of 2')
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+})
+
+test.each<[string, object]>([
+  ['replayAll: flows must be a list of flows, such as [Order]; got the class Greeting.', { flows: Greeting }],
+  ['replayAll: flows must be a list of flows, such as [Order]; got undefined.', {}],
+  [
+    'replayAll: replayOptions must be a function that returns the options for a session; got {}.',
+    { flows: [Greeting], replayOptions: {} },
+  ],
+  [
+    'replayAll: recordingOptions must be a function that returns the options for a session; got {}.',
+    { flows: [Greeting], recordingOptions: {} },
+  ],
+])('refuses options of another kind, in place of a report of differences: %s', async (text, wrong) => {
+  write('ada.json', await sessionOf('Ada'))
+  await expect(replayAll(folder, wrong as never)).rejects.toThrow(text)
 })
 
 test('the bound of a replay must be a number', async () => {

@@ -1,7 +1,8 @@
 /** A folder of stored sessions as one regression test: each is replayed, and what differs is one report. */
 import type { FlowConstructor, SessionDocument } from '../../src/index.js'
-import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
-import { count, ExpectationError, list } from '../expectations/expectation-error.js'
+import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { isListOf, shownStep } from '../conversation/value-kinds.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { wholeDocument, wholeRecording } from './file-parts.js'
 import { readJsonFiles } from './read-folder.js'
 import { type Recording, type RecordingOptions, type ReplayOptions, recordingOf, replay } from './recording.js'
@@ -11,8 +12,8 @@ export interface ReplayAllOptions {
   /** The flows, as they are now. A session of a flow that is not listed fails. */
   readonly flows: readonly FlowConstructor[]
   /**
-   * The options of the replay of one session: services of its own, its `serverContext`. It is called once for each session.
-   * Default: none.
+   * The options of the replay of one session: services of its own, its `serverContext`. It is called once for each
+   * session. Default: none.
    */
   replayOptions?(recording: Recording, file: string): ReplayOptions
   /** For sessions that need more to be recorded, as `recordingOf` says when it refuses one. Default: none. */
@@ -28,13 +29,14 @@ export interface ReplaySummary {
 }
 
 /**
- * Replays every session in a folder, one after the other, as `replay` does. Each `.json` file, in folders within it too, is a
- * session document, or a recording that `recordingOf` made. The files hold what people said: protect them as the sessions.
+ * Replays every session in a folder, one after the other, as `replay` does. Each `.json` file, in folders within it
+ * too, is a session document, or a recording that `recordingOf` made. The files hold what people said: protect them as
+ * the sessions.
  *
  * @param folder - A path, or a `file:` URL: `new URL('./sessions', import.meta.url)`.
- * @throws `ExpectationError` (rejects) with one report of all sessions that differ, or that cannot be replayed; sessions with
- * the same difference are listed together. So does a folder without a session, and what is not a folder. `InvalidInputError` (rejects) for an unknown option.
- * What the file system throws.
+ * @throws `ExpectationError` (rejects) with one report of all sessions that differ, or that cannot be replayed;
+ * sessions with the same difference are listed together. So does a folder without a session, and what is not a folder.
+ * `InvalidInputError` (rejects) for an option that is unknown, or of another kind. What the file system throws.
  * @example
  * ```ts
  * test('conversations of last week still go that way', async () => {
@@ -44,6 +46,7 @@ export interface ReplaySummary {
  */
 export async function replayAll(folder: string | URL, options: ReplayAllOptions): Promise<ReplaySummary> {
   checkOptionNames('replayAll', options, optionNames)
+  checkOptions(options)
   const files = await readJsonFiles(folder)
   if (files.length === 0) throw new ExpectationError(`There is no session in '${folder}': it has no .json file.`)
   const failures: { readonly file: string; readonly text: string }[] = []
@@ -59,6 +62,21 @@ export async function replayAll(folder: string | URL, options: ReplayAllOptions)
   throw new ExpectationError(
     `Of ${count(files.length, 'session')} in '${folder}', ${failures.length} did not go as recorded.\n\n${reportOf(failures)}`,
   )
+}
+
+/** Checks what would else be reported as a difference of each session. */
+function checkOptions(options: ReplayAllOptions): void {
+  const { flows } = options
+  if (!isListOf(flows, (flow) => typeof flow === 'function')) {
+    throw invalidInput(`replayAll: flows must be a list of flows, such as [Order]; got ${shownStep(flows)}.`)
+  }
+  for (const name of ['replayOptions', 'recordingOptions'] as const) {
+    const given: unknown = options[name]
+    if (given === undefined || typeof given === 'function') continue
+    throw invalidInput(
+      `replayAll: ${name} must be a function that returns the options for a session; got ${show(given)}.`,
+    )
+  }
 }
 
 /** Replays the session of a file; the number of its turns. */

@@ -1,4 +1,6 @@
-/** Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn. */
+/**
+ * Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn.
+ */
 import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
 import { causesText } from '../expectations/author-frames.js'
 import { show } from '../expectations/expectation-error.js'

@@ -1,11 +1,11 @@
 /**
- * Whether a stored session is complete, and which of its texts a model said. It names what is missing; if the document is
- * not clear, it says so and does not guess.
+ * Whether a stored session is complete, and which of its texts a model said. It names what is missing; if the document
+ * is not clear, it says so and does not guess.
  *
- * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts all
- * attempts at calls, failed ones too. A reply that no model made is stored as well, as the last message of its turn in one
- * namespace, if a model step took part.
- * So an assistant message is certainly a model's unless it is the last of its turn and a single text that was sent.
+ * What the engine stores: each call that a model answered leaves one assistant message, and `usage.modelCalls` counts
+ * all attempts at calls, failed ones too. A reply that no model made is stored as well, as the last message of its turn
+ * in one namespace, if a model step took part. So an assistant message is certainly a model's unless it is the last of
+ * its turn and a single text that was sent.
  */
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
@@ -106,7 +106,9 @@ function hasMessages(groups: readonly TurnMessages[], number: number): boolean {
   return groups.some(({ turn }) => turn === number)
 }
 
-/** Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same. */
+/**
+ * Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same.
+ */
 function requireAttachments(document: SessionDocument, groups: readonly TurnMessages[]): void {
   const stored = new Set((document.attachments ?? []).map(({ id }) => id))
   for (const { turn, messages } of groups) {
@@ -177,7 +179,7 @@ export function ownTextsOf(
   if (missing < 0 || missing > open.length) {
     refuse(
       document,
-      `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, its memory has ${count(replies, 'reply', 'replies')}, and ${certain.length} to ${certain.length + open.length} of those can be the flow's own: messages are missing, or were changed.`,
+      `it counts ${count(modelCalls, 'model call')}${failed === 0 ? '' : `, ${failed} of which failed`}, and its memory has ${count(replies, 'reply', 'replies')}. The flow itself can have made no fewer than ${certain.length} and no more than ${certain.length + open.length} of these, which does not fit: messages are missing, or were changed.`,
     )
   }
   if (named !== undefined) {
@@ -208,7 +210,7 @@ function namedTexts(
   if (chosen.length !== missing) {
     refuse(
       document,
-      `ownReplies leaves ${count(chosen.length, 'reply', 'replies')} to the flow, and by its model calls it is ${missing}, among turns ${list(open.map(({ turn }) => String(turn)))}. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).`,
+      `ownReplies names ${count(chosen.length, 'reply', 'replies')} as the flow's own, but by the number of model calls there ${missing === 1 ? 'is' : 'are'} ${missing}. The candidates are turns ${list(open.map(({ turn }) => String(turn)))}. If attempts at calls failed, name their number: recordingOf(document, { ownReplies, failedAttempts: 1 }).`,
     )
   }
   return [...certain, ...chosen]

@@ -98,7 +98,7 @@ describe('a file that cannot be read fails with the line', () => {
     [
       'an unknown code',
       '## One\nUser: a\nFails: FLOW_ERORR',
-      "there is no code 'FLOW_ERORR'. The codes are SESSION_CONFLICT,",
+      'there is no error code "FLOW_ERORR". The codes are SESSION_CONFLICT,',
     ],
     ['a misspelt code', '## One\nUser: a\nFails: FLOW_ERORR', "ENGINE_CLOSED. Did you mean 'FLOW_ERROR'?"],
     ['a code in lower case', '## One\nUser: a\nFails: flow_error', "Did you mean 'FLOW_ERROR'?"],

@@ -4,7 +4,7 @@
  */
 import type { FlowErrorCode, JsonValue } from '../../src/index.js'
 import { hintAt } from '../../src/util/options.js'
-import { errorCodes } from '../expectations/error-codes.js'
+import { unknownCodeText } from '../expectations/error-codes.js'
 import { list } from '../expectations/expectation-error.js'
 
 /** Where in a file a line is, and how it is written there. */
@@ -134,10 +134,7 @@ function readTools(text: string): ScenarioLine | string {
 }
 
 function readFailure(text: string): ScenarioLine | string {
-  const code = errorCodes.find((one) => one === text)
-  return code === undefined
-    ? `there is no code '${text}'. The codes are ${list(errorCodes)}.${hintAt(text, errorCodes)}`
-    : { kind: 'failure', code }
+  return unknownCodeText(text) ?? { kind: 'failure', code: text as FlowErrorCode }
 }
 
 /** `name = Ada`, `wish.day = Friday`, `guests = 4`, `table = nothing`, `note = /fern/`. */

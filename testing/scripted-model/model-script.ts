@@ -1,6 +1,6 @@
 /**
- * What a script is, and how much of it a model has used. It returns one reply for each attempt at a call, and reports what
- * is left; what a reply may say is in `scripted-answer.ts`.
+ * What a script is, and how much of it a model has used. It returns one reply for each attempt at a call, and reports
+ * what is left; what a reply may say is in `scripted-answer.ts`.
  */
 import type { ModelRequest } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
@@ -10,8 +10,8 @@ import type { NotAList } from '../expectations/not-a-list.js'
 import type { ScriptedReply } from './scripted-answer.js'
 
 /**
- * Replies for each step, by its ID. It stands before the function in `ModelScript`, because the compiler looks for a mistake in the
- * first type that is not a list.
+ * Replies for each step, by its ID. It stands before the function in `ModelScript`, because the compiler looks for a
+ * mistake in the first type that is not a list.
  *
  * @inline
  */
@@ -33,7 +33,8 @@ export type ScriptedReplies = readonly (ScriptedReply | ScriptedReplyFunction)[]
 export type ScriptedReplyFunction = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>
 
 /**
- * A function for all replies. An interface, because the compiler misses a wrong result where two types are joined by `&`.
+ * A function for all replies. An interface, because the compiler misses a wrong result where two types are joined by
+ * `&`.
  *
  * @inline
  */

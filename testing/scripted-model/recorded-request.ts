@@ -6,8 +6,8 @@ export interface RecordedRequest extends Omit<ModelRequest, 'signal'> {
   /** Whether the answer was requested as a stream. */
   readonly streamed: boolean
   /**
-   * How it ended: `'cut'` is a stream without its last part, `'stopped'` one whose reader stopped, or a call whose signal
-   * fired. Absent until it ends.
+   * How it ended: `'cut'` is a stream without its last part, `'stopped'` one whose reader stopped, or a call whose
+   * signal fired. Absent until it ends.
    */
   readonly outcome?: 'answered' | 'failed' | 'cut' | 'stopped'
 }

@@ -11,11 +11,17 @@ export interface ScriptedToolCall {
   readonly name: string
   /** Default `{}`. */
   readonly input?: JsonValue
-  /** The model writes arguments that are not valid JSON: what the provider reports, as in `ToolCallPart`. Default: valid ones. */
+  /**
+   * The model writes arguments that are not valid JSON: what the provider reports, as in `ToolCallPart`. Default: valid
+   * ones.
+   */
   readonly invalidInput?: string
   /** Default: `call-1`, `call-2` and so on. */
   readonly id?: string
-  /** `false` if the model is meant to call a tool that the step does not offer. Default: that is a mistake in the script. */
+  /**
+   * `false` if the model is meant to call a tool that the step does not offer. Default: that is a mistake in the
+   * script.
+   */
   readonly offered?: false
 }
 
@@ -47,8 +53,8 @@ export interface ScriptedAnswer {
   /** The call fails as an HTTP request does: with this status, or with more details. */
   readonly failure?: number | ScriptedFailure
   /**
-   * The connection breaks after that many pieces of text, or fails with the `error` or `failure` of the reply. A stream ends
-   * without its last part; a call without a stream fails as a broken network does.
+   * The connection breaks after that many pieces of text, or fails with the `error` or `failure` of the reply. A stream
+   * ends without its last part; a call without a stream fails as a broken network does.
    */
   readonly cutAfter?: number
   /** Nothing comes after that many pieces of text, and the answer does not end. */

@@ -44,8 +44,14 @@ const modelOptionNames: OptionNames<ScriptedModelOptions> = { ...providerOptionN
  *
  * @example
  * ```ts
- * const model = new ScriptedModel(['What is your name?', { toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' } }] }])
- * const byStep = new ScriptedModel({ AskName: ['What is your name?'], Confirm: ({ system }) => `The prompt is: ${system}` })
+ * const model = new ScriptedModel([
+ *   'What is your name?',
+ *   { toolCalls: [{ name: 'capture_name', input: { name: 'Ada Lovelace' } }] },
+ * ])
+ * const byStep = new ScriptedModel({
+ *   AskName: ['What is your name?'],
+ *   Confirm: ({ system }) => `The prompt is: ${system}`,
+ * })
  * ```
  */
 export class ScriptedModel implements RuntimeModel {
@@ -211,15 +217,17 @@ export interface ScriptedProvider extends ModelProviderAdapter {
   readonly requests: readonly RecordedRequest[]
   /** Fails if the model received another request: see {@link ScriptedModel.expectAsked}. */
   expectAsked(expected: ExpectedRequest): void
-  /** Fails if script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}. */
+  /**
+   * Fails if script and conversation did not fit, or the script is not used up: see {@link ScriptedModel.assertDone}.
+   */
   assertDone(): void
 }
 
 /**
  * Makes a provider whose models follow `script`.
  *
- * @param options - `provider`: its name, as the `model()` of the flow has it, default `'scripted'`; `clock`: for delays, default the
- * machine's.
+ * @param options - `provider`: its name, as the `model()` of the flow has it, default `'scripted'`; `clock`: for
+ * delays, default the machine's.
  * @throws `InvalidInputError` for an unknown option, and for what is not a script.
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * How plans are drawn at random, and how they are shortened. Only this file uses fast-check, and no public type refers to
- * it, so that it is needed only for simulations.
+ * How plans are drawn at random, and how they are shortened. Only this file uses fast-check, and no public type refers
+ * to it, so that it is needed only for simulations.
  */
 import type { Plan, PlannedAction, PlannedFault, PlannedSpeech } from './plan.js'
 

@@ -1,6 +1,6 @@
 /**
- * What happens in a simulated conversation, as data: who sends a message, which fault the store has, when two users send at
- * once. `simulate/draw-plans.ts` draws plans, `simulate/simulated-world.ts` runs them.
+ * What happens in a simulated conversation, as data: who sends a message, which fault the store has, when two users
+ * send at once. `simulate/draw-plans.ts` draws plans, `simulate/simulated-world.ts` runs them.
  */
 import type { FakeStoreFault } from '../fake-session-store/fake-session-store.js'
 

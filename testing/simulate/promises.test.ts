@@ -7,6 +7,7 @@ import type { SimulatedTurn } from './simulated-turn.js'
 
 const transcript: readonly SimulatedTurn[] = Array.from({ length: 5 }, (_, index) => ({
   said: 'Hello',
+  turnId: `turn-${index + 1}`,
   to: 's-1',
   success: true,
   completed: index === 4,
@@ -37,11 +38,23 @@ test('a history with a gap, or with a turn twice, is a violation', () => {
   )
 })
 
+test('a turn that stores two entries, or an entry of no message, is a violation', () => {
+  const twice = afterFive([4, 5])
+  const history = twice.history.map((entry) => ({ ...entry, id: 'turn-5' }))
+  expect(check(new Promises([]), { ...twice, history })?.text).toBe(
+    'The turn "Hello" is in the history of session \'s-1\' twice: as turn 4, and as turn 5.',
+  )
+  expect(check(new Promises([]), afterFive([5, 6], 6))?.text).toBe(
+    'Turn 6 of session \'s-1\', "Hello", is stored, and no such message was sent.',
+  )
+})
+
 test('a completed session that lost turns is still the same; one that had another turn is not', () => {
   const promises = new Promises([])
   expect(check(promises, afterFive([4, 5]))).toBeUndefined()
   expect(promises.check(transcript, [], new Map([['s-1', afterFive([5])]]))).toBeUndefined()
-  expect(promises.check(transcript, [], new Map([['s-1', afterFive([5, 6], 6)]]))?.text).toBe(
+  const lost: SimulatedTurn = { ...(transcript[4] as SimulatedTurn), turnId: 'turn-6', success: false }
+  expect(promises.check([...transcript, lost], [], new Map([['s-1', afterFive([5, 6], 6)]]))?.text).toBe(
     "Session 's-1' was completed in turn 5, and is stored as 'completed' with 6 turns.",
   )
 })

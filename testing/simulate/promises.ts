@@ -2,6 +2,7 @@
  * The promises that hold for every flow, checked after each turn of a simulated conversation.
  */
 import type { FlowErrorCode, SessionDocument, SessionStore } from '../../src/index.js'
+import { copyJson } from '../../src/util/json.js'
 import { count, show } from '../expectations/expectation-error.js'
 import type { SimulatedTurn } from './simulated-turn.js'
 
@@ -25,7 +26,7 @@ export class Promises {
   /** Wraps a store, and checks what is written. */
   watch(store: SessionStore): SessionStore {
     const look = (document: SessionDocument): void => {
-      this.#notJson ??= jsonProblem(document, 'document')
+      this.#notJson ??= jsonProblem(document)
     }
     return new Proxy(store, {
       get: (target, key) => {
@@ -92,13 +93,13 @@ export class Promises {
 }
 
 function notCommitted(
-  { said, reply, session, success, completed }: SimulatedTurn,
+  { said, turnId, reply, session, success, completed }: SimulatedTurn,
   documents: ReadonlyMap<string, SessionDocument>,
 ): Violation | undefined {
   if (!success) return undefined
   const promise = 'every reply is committed'
   const document = documents.get(session)
-  const entry = document?.history.find((one) => one.message === said && one.reply === reply)
+  const entry = document?.history.find((one) => one.id === turnId && one.reply === reply)
   if (entry === undefined) {
     const stored =
       document === undefined
@@ -120,47 +121,37 @@ function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionD
   const promise = 'no turn is stored twice'
   // A long history has lost its oldest turns.
   const first = history[0]?.turn ?? 1
-  for (const [index, { turn, message }] of history.entries()) {
+  for (const [index, entry] of history.entries()) {
+    const { turn, message } = entry
     if (turn !== first + index) {
       return {
         promise,
         text: `Entry ${index + 1} of the history of session '${id}' is turn ${turn}: ${show(message)}.`,
       }
     }
-    const said = transcript.filter((one) => one.said === message && (one.session === id || one.to === id)).length
-    const stored = history.filter((one) => one.message === message).length
-    if (stored > said) {
+    const earlier = history.slice(0, index).find((one) => one.id === entry.id)
+    if (earlier !== undefined) {
       return {
         promise,
-        text: `${show(message)} was sent ${count(said, 'time')} to session '${id}', and is stored ${count(stored, 'time')}.`,
+        text: `The turn ${show(message)} is in the history of session '${id}' twice: as turn ${earlier.turn}, and as turn ${turn}.`,
+      }
+    }
+    if (transcript.every(({ turnId }) => turnId !== entry.id)) {
+      return {
+        promise,
+        text: `Turn ${turn} of session '${id}', ${show(message)}, is stored, and no such message was sent.`,
       }
     }
   }
   return undefined
 }
 
-/** The place where a value is not what JSON would make of it. */
-function jsonProblem(value: unknown, path: string): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot carry.`
-  const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined
-  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) {
-    return `${path} is of type ${kindOf(value)}, which JSON cannot carry.`
+/** The place where a document is not what JSON would make of it. */
+function jsonProblem(document: SessionDocument): string | undefined {
+  try {
+    copyJson(document, 'document', Number.POSITIVE_INFINITY)
+    return undefined
+  } catch (error) {
+    return `${(error as Error).message}.`
   }
-  for (const [place, entry] of entriesOf(value as object, path)) {
-    const problem = jsonProblem(entry, place)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
-function kindOf(value: unknown): string {
-  return typeof value === 'object' ? (value?.constructor?.name ?? 'object') : typeof value
-}
-
-/** The values in a list or an object, by their paths. */
-function entriesOf(value: object, path: string): [path: string, value: unknown][] {
-  if (Array.isArray(value)) return Array.from(value, (entry: unknown, index) => [`${path}[${index}]`, entry])
-  return Object.entries(value).map(([key, entry]) => [`${path}.${key}`, entry])
 }

@@ -1,7 +1,7 @@
 /**
- * Random users, faults and schedules against a flow, and the shortest conversation that violates a promise, as test code.
- * `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what
- * holds for every flow.
+ * Random users, faults and schedules against a flow, and the shortest conversation that violates a promise, as test
+ * code. `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts`
+ * has what holds for every flow.
  */
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
@@ -36,13 +36,19 @@ export interface SimulateOptions {
   readonly restarts?: boolean
   /** Whether two users sometimes send at once, to one engine or to two. Default `true`. */
   readonly together?: boolean
-  /** Codes of intended errors: turns may fail with them. Default: none. */
+  /**
+   * Codes of intended errors: turns may fail with them. A flow whose `busy` is `'interrupt'` or `'latest'` needs
+   * `'TURN_SUPERSEDED'` here, one whose `busy` is `'reject'` needs `'SESSION_BUSY'`. Default: none.
+   */
   readonly mayFail?: readonly FlowErrorCode[]
   /** Makes the `services` of one conversation. Default: none. */
   readonly services?: () => FlowServices
   /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
-  /** Milliseconds of real time in which nothing happens, after which a turn hangs, or an invariant: that fails. `Infinity`: never. Default 2 000. */
+  /**
+   * Milliseconds of real time in which nothing happens, after which a turn hangs, or an invariant: that fails.
+   * `Infinity`: never. Default 2 000.
+   */
   readonly hangAfterMs?: number
 }
 
@@ -74,20 +80,22 @@ export interface SimulationResult {
 }
 
 /**
- * Lets random users talk to a flow, over a store that sometimes fails, and checks after every turn that: every reply was
- * committed, no turn was stored twice, everything stored is JSON, a completed session never continued, a turn failed
- * only because of a fault, and the `invariants` hold. Needs `fast-check`.
+ * Lets random users talk to a flow, over a store that sometimes fails, and checks after every turn that: every reply
+ * was committed, no turn was stored twice, everything stored is JSON, a completed session never continued, a turn
+ * failed only because of a fault, and the `invariants` hold. Needs `fast-check`.
  *
- * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a conversation that
- * cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs; what was thrown is its `cause`.
- * `InvalidInputError` (rejects) for an unknown option, for seeds of another kind, and without a seed or an actor.
+ * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a
+ * conversation that cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs;
+ * what was thrown is its `cause`. `InvalidInputError` (rejects) for an unknown option, for seeds of another kind, and
+ * without a seed or an actor.
  * @example
  * ```ts
  * await simulate(Onboarding, {
  *   seeds: 500,
  *   actors: [({ pick }) => pick(['Ada', 'Ada Lovelace', 'no']), ({ reply }) => reply ?? 'Hello'],
  *   invariants: {
- *     'a name is never lost': (document, transcript) => transcript.length === 0 || document.flow.steps.AskName !== undefined,
+ *     'a name is never lost': (document, transcript) =>
+ *       transcript.length === 0 || document.flow.steps.AskName !== undefined,
  *   },
  * })
  * ```

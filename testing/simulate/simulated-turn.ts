@@ -5,6 +5,8 @@ import type { PlannedFault } from './plan.js'
 /** One turn of a simulated conversation. @inline */
 export interface SimulatedTurn {
   readonly said: string
+  /** The ID of the turn, as in the history of the session: a flow with `merge` stores another message there. */
+  readonly turnId: string
   /** The session to which the message was sent; `''` for a new one. */
   readonly to: string
   readonly success: boolean
@@ -49,7 +51,7 @@ export function turnOf(
   said: string,
   to: string,
   { response, error }: ExecuteResult,
-  more: Pick<SimulatedTurn, 'disturbed' | 'together'>,
+  more: Pick<SimulatedTurn, 'turnId' | 'disturbed' | 'together'>,
 ): SimulatedTurn {
   const { success, completed, message, session } = response
   return { said, to, success, completed, reply: message, session, ...(error ? { code: error.code } : {}), ...more }

@@ -1,6 +1,7 @@
 /**
- * Runs a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that does not
- * move by itself. The same plan always has the same result. The promises and the invariants decide what is a failure.
+ * Runs a plan: one user, or two at once, in one conversation over a store that fails as planned, on a clock that does
+ * not move by itself. The same plan always has the same result. The promises and the invariants decide what is a
+ * failure.
  */
 import {
   type ExecuteResult,
@@ -13,7 +14,8 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
-import { noLuck } from '../conversation/conversation-engines.js'
+import type { IdKind } from '../conversation/conversation-data.js'
+import { fixedRandom } from '../conversation/conversation-engines.js'
 import { ConversationWorld } from '../conversation/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
@@ -53,6 +55,8 @@ export class SimulatedWorld {
   readonly #services: { readonly services?: FlowServices }
   #sessionId = ''
   #ids = 0
+  /** The last turn that an engine made an ID for. */
+  #turnId = ''
   #modelPick: ActorView['pick'] = picker([])
 
   constructor(flow: FlowConstructor, options: WorldOptions) {
@@ -67,7 +71,7 @@ export class SimulatedWorld {
       ...this.#services,
       clock,
       hangAfterMs: options.hangAfterMs,
-      generateId: (kind) => `${kind}-${++this.#ids}`,
+      generateId: (kind) => this.#newId(kind),
       createStore: () => this.#promises.watch(options.wrapStore(new MemorySessionStore({ backing, clock }))),
       script: async (request) => {
         const reply = await options.model(request, this.#modelPick)
@@ -77,7 +81,10 @@ export class SimulatedWorld {
     })
   }
 
-  /** Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn or an invariant hangs. */
+  /**
+   * Runs the plan up to the first failure. Rejects with what code of the simulation throws, and if a turn or an
+   * invariant hangs.
+   */
   async play({ actions }: Plan): Promise<Violation | undefined> {
     try {
       for (const action of actions) {
@@ -107,15 +114,16 @@ export class SimulatedWorld {
       const to = this.#sessionId
       if (action.fault !== undefined) store.inject(action.fault)
       const { engine } = await this.#world.engines.open()
+      const { turnId, executing } = this.#execute(engine, said, to)
       let result: ExecuteResult | undefined
       try {
-        result = await this.#world.driver.drive(this.#execute(engine, said, to))
+        result = await this.#world.driver.drive(executing)
       } finally {
         const struck = store.journal.filter(({ fault }) => fault !== undefined).length
         store.heal()
         const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
         if (result !== undefined) {
-          this.#answered([turnOf(said, to, result, { disturbed: struck > 0, together: false })])
+          this.#answered([turnOf(said, to, result, { turnId, disturbed: struck > 0, together: false })])
         }
         this.played.push({ kind: 'say', said, faults, code: result?.error?.code })
       }
@@ -133,14 +141,16 @@ export class SimulatedWorld {
       if (latencyMs > 0) store.inject({ operation, effect: 'latency', latencyMs, nth: (index % 2) + 1 })
     }
     const { engine } = await this.#world.engines.open()
-    const engines = [engine, elsewhere ? this.#anotherEngine(store) : engine]
+    const other = elsewhere ? this.#anotherEngine(store) : engine
     const turns: SimulatedTurn[] = []
     const run = async (text: string, index: number): Promise<void> => {
-      const result = await this.#execute(engines[index] as FlowEngine, text, to)
-      turns.push(turnOf(text, to, result, { disturbed: false, together: true }))
+      const { turnId, executing } = this.#execute(index === 0 ? engine : other, text, to)
+      turns.push(turnOf(text, to, await executing, { turnId, disturbed: false, together: true }))
     }
     try {
       await this.#world.driver.drive(Promise.all(said.map(run)))
+      // It is used for one turn. To close it would close the store, which is that of the first engine, too.
+      if (elsewhere) await this.#world.driver.drive(other.settled(), { isAfterTurn: true })
     } finally {
       store.heal()
       this.transcript.push(...turns)
@@ -163,8 +173,8 @@ export class SimulatedWorld {
       flows: [flow],
       sessionStore,
       clock: this.#world.clock,
-      random: noLuck,
-      generateId: (kind) => `${kind}-${++this.#ids}`,
+      random: fixedRandom,
+      generateId: (kind) => this.#newId(kind),
     })
     this.#world.driver.watchRetries(engine)
     return engine
@@ -184,8 +194,21 @@ export class SimulatedWorld {
     })
   }
 
-  #execute(engine: FlowEngine, userMessage: string, sessionId: string): Promise<ExecuteResult> {
-    return engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+  /** Begins a turn. Its ID is made at once. */
+  #execute(
+    engine: FlowEngine,
+    userMessage: string,
+    sessionId: string,
+  ): { readonly turnId: string; readonly executing: Promise<ExecuteResult> } {
+    this.#turnId = ''
+    const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+    return { turnId: this.#turnId, executing }
+  }
+
+  #newId(kind: IdKind): string {
+    const id = `${kind}-${++this.#ids}`
+    if (kind === 'turn') this.#turnId = id
+    return id
   }
 
   #answered(turns: readonly SimulatedTurn[]): void {

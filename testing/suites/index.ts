@@ -1,6 +1,6 @@
 /**
- * The entry point `turnkeeper/testing/suites`: what every session store and every model provider must do, as tests for any
- * runner.
+ * The entry point `turnkeeper/testing/suites`: what every session store and every model provider must do, as tests for
+ * any runner.
  *
  * @module turnkeeper/testing/suites
  */

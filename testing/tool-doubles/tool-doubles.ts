@@ -1,6 +1,6 @@
 /**
- * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check of
- * its arguments stay the flow's own. It uses only the public API.
+ * Doubles for the tools of a flow, by name: the test decides what a tool does, while its name, its schema and the check
+ * of its arguments stay the flow's own. It uses only the public API.
  */
 import type { FlowConstructor, JsonObject, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
@@ -54,10 +54,14 @@ interface Entry {
  *
  * @example
  * ```ts
- * const doubles = new ToolDoubles({ find_order: { state: 'lost' }, refund: [new ToolError('Try later.'), 'Refunded.'] })
+ * const doubles = new ToolDoubles({
+ *   find_order: { state: 'lost' },
+ *   refund: [new ToolError('Try later.'), 'Refunded.'],
+ * })
  * const engine = new FlowEngine({ flows: [doubles.replaceIn(SupportDesk)], providers: [scriptedProvider(script)] })
  * // ... a conversation ...
- * doubles.calls('find_order') // [{ tool: 'find_order', args: { orderNumber: 'A-1042' }, turn: 2, result: { state: 'lost' } }]
+ * doubles.calls('find_order')
+ * // [{ tool: 'find_order', args: { orderNumber: 'A-1042' }, turn: 2, result: { state: 'lost' } }]
  * doubles.assertDone()
  * ```
  */

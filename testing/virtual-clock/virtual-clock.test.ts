@@ -16,6 +16,28 @@ describe('VirtualClock', () => {
     expect(new VirtualClock(0).now()).toBe(0)
   })
 
+  test.each<[string, () => unknown]>([
+    [
+      "VirtualClock: now must be a finite number of milliseconds; got the text 'x'.",
+      () => new VirtualClock('x' as never),
+    ],
+    ['VirtualClock: now must be a finite number of milliseconds; got NaN.', () => new VirtualClock(Date.parse('x'))],
+    [
+      'VirtualClock.shiftWallTime: ms must be a finite number of milliseconds; got undefined.',
+      () => new VirtualClock().shiftWallTime(undefined as never),
+    ],
+    [
+      'VirtualClock.jump: ms must be a finite number of milliseconds; got Infinity.',
+      () => new VirtualClock().jump(Number.POSITIVE_INFINITY),
+    ],
+    [
+      "VirtualClock.runUntil: there is no option 'within'. The options are withinMs.",
+      () => new VirtualClock().runUntil(Promise.resolve(), { within: 5 } as never),
+    ],
+  ])('refuses what is not a time: %s', async (text, act) => {
+    await expect((async () => act())()).rejects.toThrow(text)
+  })
+
   test('rings a timer once, at its time and not before', async () => {
     const clock = new VirtualClock(0)
     const rung: number[] = []

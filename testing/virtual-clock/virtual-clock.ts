@@ -1,10 +1,10 @@
 /**
- * A clock that a test moves. Everything timed in an engine uses its clock, so a test of a two-minute deadline takes no time
- * and cannot be early or late.
+ * A clock that a test moves. Everything timed in an engine uses its clock, so a test of a two-minute deadline takes no
+ * time and cannot be early or late.
  */
 import type { Clock } from '../../src/index.js'
-import { checkNumber } from '../../src/util/options.js'
-import { ExpectationError } from '../expectations/expectation-error.js'
+import { checkNumber, checkOptionNames, invalidInput } from '../../src/util/options.js'
+import { ExpectationError, shownWrong } from '../expectations/expectation-error.js'
 import { inNextTask } from './real-time.js'
 
 interface Timer {
@@ -44,8 +44,12 @@ export class VirtualClock implements Clock {
   #count = 0
   readonly #timers = new Set<Timer>()
 
-  /** @param now - The first time, in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z. */
+  /**
+   * @param now - The first time, in milliseconds since the epoch. Default: 2026-01-01T00:00:00Z.
+   * @throws `InvalidInputError` for what is not a finite number.
+   */
   constructor(now: number = Date.UTC(2026, 0, 1)) {
+    checkMilliseconds('VirtualClock', 'now', now)
     this.#wallStart = now
   }
 
@@ -64,10 +68,11 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Sets the wall time forward or back, as on a machine whose clock was corrected. No time passes: timers and deadlines keep
-   * their distance. A negative `ms` sets it back.
+   * Sets the wall time forward or back, as on a machine whose clock was corrected. No time passes: timers and deadlines
+   * keep their distance. A negative `ms` sets it back.
    */
   shiftWallTime(ms: number): void {
+    checkMilliseconds('VirtualClock.shiftWallTime', 'ms', ms)
     this.#wallStart += ms
   }
 
@@ -83,8 +88,8 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the clock by `ms` milliseconds, runs the timers that end on the way in their order, and lets the work that they
-   * start run until it waits again.
+   * Advances the clock by `ms` milliseconds, runs the timers that end on the way in their order, and lets the work that
+   * they start run until it waits again.
    *
    * @throws Error (rejects) if `ms` is not a number of 0 or more.
    */
@@ -104,9 +109,11 @@ export class VirtualClock implements Clock {
    * const reply = await clock.runUntil(engine.run({ flowName: 'Slow', userMessage: 'Hello' }))
    * ```
    * @returns What it resolves to; rejects with what it rejects with.
-   * @throws {@link ExpectationError} (rejects) that lists the pending timers, if `withinMs` is not enough, or no time would be.
+   * @throws {@link ExpectationError} (rejects) that lists the pending timers, if `withinMs` is not enough, or no time
+   * would be.
    */
   async runUntil<T>(promise: Promise<T>, options: RunUntilOptions = {}): Promise<T> {
+    checkOptionNames('VirtualClock.runUntil', options, { withinMs: true })
     const { withinMs = oneDay } = options
     const bound = this.#elapsed + withinMs
     let isSettled = false
@@ -124,10 +131,11 @@ export class VirtualClock implements Clock {
   }
 
   /**
-   * Advances the clock at once, as on a machine that slept: timers that ended on the way all run now, late. The work that
-   * they start runs when the caller waits. A negative `ms` is for {@link shiftWallTime}: no timer goes back.
+   * Advances the clock at once, as on a machine that slept: timers that ended on the way all run now, late. The work
+   * that they start runs when the caller waits. A negative `ms` is for {@link shiftWallTime}: no timer goes back.
    */
   jump(ms: number): void {
+    checkMilliseconds('VirtualClock.jump', 'ms', ms)
     if (ms < 0) this.shiftWallTime(ms)
     else this.#elapsed += ms
     const due = [...this.#timers].filter(({ at }) => at <= this.#elapsed)
@@ -173,6 +181,11 @@ export class VirtualClock implements Clock {
       'Give it more time with { withinMs }, or look for what it waits for.',
     ].join('\n')
   }
+}
+
+function checkMilliseconds(caller: string, name: string, value: unknown): void {
+  if (Number.isFinite(value)) return
+  throw invalidInput(`${caller}: ${name} must be a finite number of milliseconds; got ${shownWrong(value)}.`)
 }
 
 function inOrder(one: Timer, other: Timer): number {

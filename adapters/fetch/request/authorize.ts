@@ -47,8 +47,8 @@ export class AuthorizationRefusal extends Refusal {
 /**
  * Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer.
  *
- * @param missingPrincipal - What `onError` receives for a caller without a principal, who is refused; `undefined` if none
- * is required.
+ * @param missingPrincipal - What `onError` receives for a caller without a principal, who is refused;
+ * `undefined` if none is required.
  */
 export async function askAuthorize(
   authorize: Authorize,

@@ -1,5 +1,5 @@
-// The page of the example server as people use it without a mouse, without eyes, on a telephone, by day and by night: axe-core looks at
-// each of its states, the keyboard alone gets everywhere, and a screen reader gets each reply once.
+// The page of the example server as people use it without a mouse, without eyes, on a telephone, by day and by night:
+// axe-core looks at each of its states, the keyboard alone gets everywhere, and a screen reader gets each reply once.
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'

@@ -1,5 +1,5 @@
-// What the page of the example server does with photos, files and the sessions of several users: in a browser, over a model that the
-// test controls.
+// What the page of the example server does with photos, files and the sessions of several users: in a browser, over a
+// model that the test controls.
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
 import type { ImagePart } from '../../../src/index.js'

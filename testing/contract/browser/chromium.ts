@@ -1,5 +1,5 @@
-// The browser of the tests in this folder: Debian's Chromium, or the one that CHROMIUM_PATH names. Without one the tests
-// are skipped by name; in CI they fail.
+// The browser of the tests in this folder: Debian's Chromium, or the one that CHROMIUM_PATH names. Without one the
+// tests are skipped by name; in CI they fail.
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import type { TestContext } from 'vitest'

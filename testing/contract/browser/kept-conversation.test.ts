@@ -1,6 +1,6 @@
-// The page of the example server, in a browser, on bad days: after each failure the same conversation goes on in the same
-// session. The page asks for streams, so some failures come as a reply with a status, and some in the last event. A message whose
-// failure may pass is sent again by the page, and is answered.
+// The page of the example server, in a browser, on bad days: after each failure the same conversation goes on in the
+// same session. The page asks for streams, so some failures come as a reply with a status, and some in the last event.
+// A message whose failure may pass is sent again by the page, and is answered.
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'

@@ -1,6 +1,6 @@
-// What docs/retries.md promises users who press twice, write on, lose the network, close their laptop or reload: in a browser, over the
-// page of the example server. Each test also says how many turns the session has, and what the model was asked:
-// that is the bill.
+// What docs/retries.md promises users who press twice, write on, lose the network, close their laptop or reload: in a
+// browser, over the page of the example server. Each test also says how many turns the session has, and what the model
+// was asked: that is the bill.
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
@@ -323,7 +323,8 @@ test('a tab that was asleep shows the reply when it wakes', async (context) => {
   const call = await called()
   call.say('On its')
   await desk.reads('On its')
-  // A headless browser does not freeze its pages. To a script, a debugger that halts it is the same: nothing of the page runs.
+  // A headless browser does not freeze its pages. To a script, a debugger that halts it is the same:
+  // nothing of the page runs.
   const devTools = await desk.page.context().newCDPSession(desk.page)
   const asleep = new Promise((resolve) => devTools.once('Debugger.paused', resolve))
   await devTools.send('Debugger.enable')

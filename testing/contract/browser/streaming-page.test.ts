@@ -1,5 +1,5 @@
-// The page of the example server, in a browser, over a model that the test controls: text is there before the turn ends,
-// Stop does not change the session, and the conversation continues.
+// The page of the example server, in a browser, over a model that the test controls: text is there before the turn
+// ends, Stop does not change the session, and the conversation continues.
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'

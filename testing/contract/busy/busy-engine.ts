@@ -1,29 +1,31 @@
-/** Plays a schedule on a real engine over a memory store. Gates in the store and in the flow say how far its turns get. */
+/**
+ * Plays a schedule on a real engine over a memory store. Gates in the store and in the flow say how far its turns get.
+ */
 import { type ExecuteResult, type FlowConstructor, FlowEngine, type FlowRunInput, reply } from '../../../src/index.js'
 import { flowOf, type Gate } from '../engine-harness.js'
 import { maxQueued, type Outcome } from './busy-model.js'
 import { GatedStore, openAll, settled, waitAt } from './gated-store.js'
-import { type Happening, isRepeatable, type Schedule } from './schedule.js'
+import { isRepeatable, type Schedule, type ScheduleEvent } from './schedule.js'
 
 function ignore(): void {}
 
 /** What the engine does with a schedule. */
-export async function outcomeOfEngine(schedule: Schedule, end: readonly Happening[]): Promise<Outcome> {
+export async function outcomeOfEngine(schedule: Schedule, end: readonly ScheduleEvent[]): Promise<Outcome> {
   const sessionStore = new GatedStore()
   const working = new Set<Working>()
   const engine = engineOf(schedule, sessionStore, working)
   const { session } = await engine.run(start)
   const played = new Played(engine, sessionStore, working, session)
   for (const group of schedule.groups) {
-    for (const happening of group) {
-      const going = played.happen(happening)
+    for (const event of group) {
+      const going = played.happen(event)
       if (going !== undefined) await going
     }
     await settled()
   }
-  for (const happening of end) {
+  for (const event of end) {
     if (played.isOver) break
-    await played.happen(happening)
+    await played.happen(event)
     await settled()
   }
   return played.outcome()
@@ -110,12 +112,12 @@ class Played {
     return this.#pending === 0
   }
 
-  happen(happening: Happening): Promise<void> | undefined {
-    if (happening.kind === 'loaded') return this.#endLoads(happening.newestFirst)
-    if (happening.kind === 'message') this.#say(happening)
-    else if (happening.kind === 'repeat') this.#repeat(happening)
-    else if (happening.kind === 'cancel') this.#cancel(happening)
-    else this.#others[happening.kind]()
+  happen(event: ScheduleEvent): Promise<void> | undefined {
+    if (event.kind === 'loaded') return this.#endLoads(event.newestFirst)
+    if (event.kind === 'message') this.#say(event)
+    else if (event.kind === 'repeat') this.#repeat(event)
+    else if (event.kind === 'cancel') this.#cancel(event)
+    else this.#others[event.kind]()
     return undefined
   }
 
@@ -136,16 +138,16 @@ class Played {
     return { turns: this.#turns, cancelled: this.#cancelled, superseded, history: messages }
   }
 
-  #say(happening: Happening & { readonly kind: 'message' }): void {
-    const { flow: flowName, owner, isKeyed } = happening
+  #say(event: ScheduleEvent & { readonly kind: 'message' }): void {
+    const { flow: flowName, owner, isKeyed } = event
     const userMessage = `m${this.#turns.length}`
     const message = { flowName, userMessage, sessionId: this.#session, owner }
     const input = isKeyed ? { ...message, idempotencyKey: keyOf(userMessage) } : message
-    if (isRepeatable(happening)) this.#repeatable.push(input)
+    if (isRepeatable(event)) this.#repeatable.push(input)
     this.#send(input)
   }
 
-  #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+  #repeat({ of, namesSession }: ScheduleEvent & { readonly kind: 'repeat' }): void {
     const input = this.#repeatable[of % this.#repeatable.length] as FlowRunInput
     this.#send(input.userMessage === 'start' && !namesSession ? start : input)
   }
@@ -157,7 +159,7 @@ class Played {
     })
   }
 
-  #cancel({ owner }: Happening & { readonly kind: 'cancel' }): void {
+  #cancel({ owner }: ScheduleEvent & { readonly kind: 'cancel' }): void {
     const index = this.#cancelled.push(false) - 1
     const cancelling = this.#engine.cancel(this.#session, owner === undefined ? undefined : { owner })
     this.#count(cancelling, (isCancelled) => {

@@ -1,10 +1,11 @@
 /**
- * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the application has it alone;
- * the others wait in a list; a message looks at both when it comes. Nothing here is asynchronous: what happens at once is one group, after which the lock is passed on.
+ * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the
+ * application has it alone; the others wait in a list; a message looks at both when it comes. Nothing here is
+ * asynchronous: what happens at once is one group, after which the lock is passed on.
  */
 import type { Policy } from '../busy-talk.js'
 import { isAbortable, type Joined, mayBeRepeat, nameOf, type Turn, turnOf } from './model-turn.js'
-import { type FlowName, type Happening, isRepeatable, type Owner, type Schedule } from './schedule.js'
+import { type FlowName, isRepeatable, type Owner, type Schedule, type ScheduleEvent } from './schedule.js'
 
 /** What can be observed of a schedule. */
 export interface Outcome {
@@ -29,14 +30,14 @@ function areExclusive(one: Request, other: Request): boolean {
 }
 
 /**
- * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while turns of both
- * owners are about to load the session, and nobody knows yet which of them is the session's own; or a repeat whose turn gave it no
- * answer comes again at the moment at which the lock is passed on.
+ * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while
+ * turns of both owners are about to load the session, and nobody knows yet which of them is the session's own; or a
+ * repeat whose turn gave it no answer comes again at the moment at which the lock is passed on.
  */
-export function outcomeOfModel(schedule: Schedule, end: readonly Happening[]): Outcome | undefined {
+export function outcomeOfModel(schedule: Schedule, end: readonly ScheduleEvent[]): Outcome | undefined {
   const model = new BusyModel(schedule)
   for (const group of [...schedule.groups, ...end.map((one) => [one])]) {
-    for (const happening of group) model.happen(happening)
+    for (const event of group) model.happen(event)
     model.passOn()
   }
   if (model.isUndecided) return undefined
@@ -74,19 +75,19 @@ class BusyModel {
     this.#keyed.push(turnOf(-1, 'start', 'Talk', 'ada', true))
   }
 
-  happen(happening: Happening): void {
+  happen(event: ScheduleEvent): void {
     // Bob's turns have their answer as soon as they have loaded.
     const turn = this.#turnOf('ada')
-    if (happening.kind === 'message') this.#say(happening)
-    else if (happening.kind === 'repeat') this.#repeat(happening)
-    else if (happening.kind === 'cancel') this.#cancel(happening.owner)
-    else if (happening.kind === 'work') this.#request('application')
-    else if (happening.kind === 'loaded') this.#endLoads(happening.newestFirst)
-    else if (happening.kind === 'worked' && this.#holders[0] === 'application') this.#release('application')
-    else if (happening.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
-    else if ((happening.kind === 'replied' || happening.kind === 'failed') && turn?.phase === 'working') {
+    if (event.kind === 'message') this.#say(event)
+    else if (event.kind === 'repeat') this.#repeat(event)
+    else if (event.kind === 'cancel') this.#cancel(event.owner)
+    else if (event.kind === 'work') this.#request('application')
+    else if (event.kind === 'loaded') this.#endLoads(event.newestFirst)
+    else if (event.kind === 'worked' && this.#holders[0] === 'application') this.#release('application')
+    else if (event.kind === 'saved' && turn?.phase === 'saving') this.#save(turn)
+    else if ((event.kind === 'replied' || event.kind === 'failed') && turn?.phase === 'working') {
       turn.phase = 'saving'
-      turn.fails = happening.kind === 'failed'
+      turn.fails = event.kind === 'failed'
     }
   }
 
@@ -142,15 +143,15 @@ class BusyModel {
     return [...this.#holders, ...this.#waiting].some((other) => areExclusive(other, request))
   }
 
-  #say(happening: Happening & { readonly kind: 'message' }): void {
-    const { flow, owner, isKeyed } = happening
+  #say(event: ScheduleEvent & { readonly kind: 'message' }): void {
+    const { flow, owner, isKeyed } = event
     const number = this.turns.push(undefined) - 1
     const turn = turnOf(number, `m${number}`, flow, owner, isKeyed)
-    if (isRepeatable(happening)) this.#keyed.push(turn)
+    if (isRepeatable(event)) this.#keyed.push(turn)
     this.#arrive(turn)
   }
 
-  #repeat({ of, namesSession }: Happening & { readonly kind: 'repeat' }): void {
+  #repeat({ of, namesSession }: ScheduleEvent & { readonly kind: 'repeat' }): void {
     const { text, flow, owner } = this.#keyed[of % this.#keyed.length] as Turn
     const turn = turnOf(this.turns.push(undefined) - 1, text, flow, owner, true)
     if (text === 'start' && !namesSession) this.#repeatStart(turn)
@@ -167,7 +168,10 @@ class BusyModel {
     } else joinable.repeats.push(turn)
   }
 
-  /** A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a repeat. */
+  /**
+   * A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a
+   * repeat.
+   */
   #arrive(turn: Turn): void {
     if (turn.isKeyed) {
       const joinable = this.#joinable.get(nameOf(turn))
@@ -249,7 +253,10 @@ class BusyModel {
     return others.filter(({ owner, flow }) => owner === turn.owner && flow === turn.flow)
   }
 
-  /** Whether the message of a turn was answered before: it refuses, interrupts and supersedes nothing, and nothing does that to it. */
+  /**
+   * Whether the message of a turn was answered before: it refuses, interrupts and supersedes nothing, and nothing does
+   * that to it.
+   */
   #isRepeat(turn: Turn): boolean {
     return turn.isKeyed && this.#receipts.has(nameOf(turn))
   }
@@ -325,7 +332,10 @@ class BusyModel {
     if (newest !== undefined) this.#supersede(newest, this.#policyFor(newest))
   }
 
-  /** Refuses a turn that waits, if the policy says so, and else gives it back if the policy lets it do something to others. */
+  /**
+   * Refuses a turn that waits, if the policy says so, and else gives it back if the policy lets it do something to
+   * others.
+   */
   #reject(turn: Turn): Turn | undefined {
     const policy = this.#policyFor(turn)
     if (policy !== 'reject') return policy === 'queue' ? undefined : turn

@@ -7,7 +7,28 @@ import { outcomeOfModel } from './busy-model.js'
 import { type Schedule, schedules, untilTheEnd } from './schedule.js'
 
 const numRuns = Number(process.env.BUSY_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000))
-const seed = process.env.BUSY_SEED === undefined ? {} : { seed: Number(process.env.BUSY_SEED) }
+const seed = Number(process.env.BUSY_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const toRepeat = `to repeat it: BUSY_SEED=${seed} BUSY_RUNS=${numRuns}`
+
+/** Every outcome of a message or of a cancellation. Some need thousands of schedules. */
+const outcomes = [
+  'FLOW_ERROR',
+  'LIMIT_EXCEEDED',
+  'SESSION_BUSY',
+  'SESSION_FLOW_MISMATCH',
+  'TURN_ABORTED',
+  'TURN_SUPERSEDED',
+  'again FLOW_ERROR',
+  'again LIMIT_EXCEEDED',
+  'again SESSION_BUSY',
+  'again SESSION_FLOW_MISMATCH',
+  'again TURN_ABORTED',
+  'again TURN_SUPERSEDED',
+  'again ok',
+  'false',
+  'ok',
+  'true',
+]
 
 test(`the engine and the model agree on ${numRuns} schedules`, { timeout: 300_000 }, async () => {
   const codes = new Map<string, number>()
@@ -25,28 +46,16 @@ test(`the engine and the model agree on ${numRuns} schedules`, { timeout: 300_00
         codes.set(kind, (codes.get(kind) ?? 0) + 1)
       }
     }),
-    { numRuns, ...seed },
+    { numRuns, seed },
   )
-  console.log(`busy: ${numRuns} schedules: ${[...codes].map(([code, count]) => `${code} ${count}`).join(', ')}`)
+  const counts = [...codes].map(([code, count]) => `${code} ${count}`).join(', ')
+  console.log(`busy: ${numRuns} schedules: ${counts} (${toRepeat})`)
   // Few schedules are left out.
-  expect(undecided).toBeLessThan(numRuns / 20)
-  // The schedules reach every outcome, and none is left without one.
-  expect([...codes.keys()].sort()).toEqual([
-    'FLOW_ERROR',
-    'LIMIT_EXCEEDED',
-    'SESSION_BUSY',
-    'SESSION_FLOW_MISMATCH',
-    'TURN_ABORTED',
-    'TURN_SUPERSEDED',
-    'again FLOW_ERROR',
-    'again LIMIT_EXCEEDED',
-    'again SESSION_BUSY',
-    'again SESSION_FLOW_MISMATCH',
-    'again TURN_ABORTED',
-    'again TURN_SUPERSEDED',
-    'again ok',
-    'false',
-    'ok',
-    'true',
-  ])
+  expect(undecided, toRepeat).toBeLessThan(numRuns / 20)
+  // No message is left without an outcome, and enough schedules reach every one.
+  expect(
+    [...codes.keys()].filter((code) => !outcomes.includes(code)),
+    toRepeat,
+  ).toEqual([])
+  if (numRuns >= 10_000) expect([...codes.keys()].sort(), toRepeat).toEqual(outcomes)
 })

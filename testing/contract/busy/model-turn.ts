@@ -16,7 +16,9 @@ export interface Turn {
   phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
   fails: boolean
   hasLoaded: boolean
-  /** While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order. */
+  /**
+   * While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order.
+   */
   readonly meanwhile: (Turn | number)[]
   /** Repeats that wait for its end, by message. */
   readonly joined: Joined[]

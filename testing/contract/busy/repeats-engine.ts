@@ -2,7 +2,7 @@
 import { type ExecuteResult, type FlowConstructor, FlowEngine, MemorySessionStore, reply } from '../../../src/index.js'
 import { flowOf } from '../engine-harness.js'
 import { GatedStore, openAll, settled } from './gated-store.js'
-import type { Event, RepeatSchedule, Side } from './repeats-schedule.js'
+import type { RepeatSchedule, ScheduleEvent, Side } from './repeats-schedule.js'
 
 /** A message as its client keeps it. */
 interface Sent {
@@ -116,7 +116,7 @@ class Clients {
     this.processes = [processOf(schedule, backing, this.#sent), processOf(schedule, backing, this.#sent)]
   }
 
-  happen(event: Event): void {
+  happen(event: ScheduleEvent): void {
     const process = this.processes[event.side]
     if (event.kind === 'message') this.#say(event)
     else if (event.kind === 'repeat') this.#repeat(event)
@@ -124,7 +124,7 @@ class Clients {
     else goOn(process, event.kind)
   }
 
-  #say({ side, isKeyed, follows }: Event & { readonly kind: 'message' }): void {
+  #say({ side, isKeyed, follows }: ScheduleEvent & { readonly kind: 'message' }): void {
     const text = `m${this.#sent.length}`
     const sessionId = follows === undefined ? undefined : this.#sent[follows % this.#sent.length]?.itsSession
     const one: Sent = { text, key: isKeyed ? `the-key-of-message-${text}` : undefined, sessionId }
@@ -132,7 +132,7 @@ class Clients {
     this.#send(side, one, sessionId)
   }
 
-  #repeat({ side, of, namesItsSession }: Event & { readonly kind: 'repeat' }): void {
+  #repeat({ side, of, namesItsSession }: ScheduleEvent & { readonly kind: 'repeat' }): void {
     const keyed = this.#sent.filter(({ key }) => key !== undefined)
     const one = keyed[of % keyed.length]
     if (one !== undefined) this.#send(side, one, namesItsSession ? (one.itsSession ?? one.sessionId) : one.sessionId)
@@ -156,7 +156,10 @@ class Clients {
   }
 }
 
-function goOn({ store, working }: Process, kind: Exclude<Event['kind'], 'message' | 'repeat' | 'cancel'>): void {
+function goOn(
+  { store, working }: Process,
+  kind: Exclude<ScheduleEvent['kind'], 'message' | 'repeat' | 'cancel'>,
+): void {
   if (kind === 'claimed') openAll(store.claims)
   else if (kind === 'loaded') openAll(store.loads)
   else if (kind === 'saved') openAll(store.saves)

@@ -1,11 +1,14 @@
-/** What happens to two engines over one store: messages, first ones too, that are sent again, and how far their turns get. */
+/**
+ * What happens to two engines over one store: messages, first ones too, that are sent again, and how far their turns
+ * get.
+ */
 import fc from 'fast-check'
 import type { Policy } from '../busy-talk.js'
 
 /** One of two processes. */
 export type Side = 0 | 1
 
-export type Event =
+export type ScheduleEvent =
   /** A message. It continues the session of the message with the number `follows`, where the client knows that one. */
   | { readonly kind: 'message'; readonly side: Side; readonly isKeyed: boolean; readonly follows: number | undefined }
   /** One of the messages with a key is sent again: with the ID that was sent at first, or with that of its session. */
@@ -20,7 +23,7 @@ export interface RepeatSchedule {
   readonly busy: Policy
   /** Whether `Flow.merge` makes one message of several. */
   readonly merges: boolean
-  readonly groups: readonly (readonly Event[])[]
+  readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
 // Most of a schedule is one process.
@@ -43,7 +46,7 @@ const progress = fc
     kind: fc.constantFrom('claimed', 'claimed', 'loaded', 'loaded', 'replied', 'replied', 'failed', 'saved', 'saved'),
     side,
   })
-  .map((one) => [one as Event])
+  .map((one) => [one as ScheduleEvent])
 
 export const repeatSchedules: fc.Arbitrary<RepeatSchedule> = fc.record({
   busy: fc.constantFrom<Policy>('queue', 'reject', 'interrupt', 'interrupt', 'interrupt', 'latest'),

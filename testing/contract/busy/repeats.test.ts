@@ -1,5 +1,5 @@
-// Whatever is sent again, at whatever moment and to which of two processes: no message is in a history twice, each that was answered
-// is there once, and all replies to one key are equal.
+// Whatever is sent again, at whatever moment and to which of two processes: no message is in a history twice, each that
+// was answered is there once, and all replies to one key are equal.
 // REPEAT_RUNS  how many schedules. Default: 10 000 in CI, 1 000 elsewhere. REPEAT_SEED  begins with this seed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -7,7 +7,8 @@ import { playRepeats } from './repeats-engine.js'
 import { type RepeatSchedule, repeatSchedules } from './repeats-schedule.js'
 
 const numRuns = Number(process.env.REPEAT_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000))
-const seed = process.env.REPEAT_SEED === undefined ? {} : { seed: Number(process.env.REPEAT_SEED) }
+const seed = Number(process.env.REPEAT_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const toRepeat = `to repeat it: REPEAT_SEED=${seed} REPEAT_RUNS=${numRuns}`
 
 test(`no message runs twice for its client in ${numRuns} schedules of repeats`, { timeout: 300_000 }, async () => {
   const count = { answers: 0, replayed: 0, merged: 0, failures: 0 }
@@ -30,8 +31,8 @@ test(`no message runs twice for its client in ${numRuns} schedules of repeats`, 
         if (replayed === true) count.replayed++
       }
     }),
-    { numRuns, ...seed },
+    { numRuns, seed },
   )
-  console.log(`repeats: ${numRuns} schedules: ${JSON.stringify(count)}`)
-  for (const [what, often] of Object.entries(count)) expect(often, what).toBeGreaterThan(numRuns / 50)
+  console.log(`repeats: ${numRuns} schedules: ${JSON.stringify(count)} (${toRepeat})`)
+  for (const [what, often] of Object.entries(count)) expect(often, `${what}, ${toRepeat}`).toBeGreaterThan(numRuns / 50)
 })

@@ -1,4 +1,7 @@
-/** What happens in a schedule: messages, other work and cancellations for one session of Ada's, and how far its turns get. */
+/**
+ * What happens in a schedule: messages, other work and cancellations for one session of Ada's, and how far its turns
+ * get.
+ */
 import fc from 'fast-check'
 import type { Policy } from '../busy-talk.js'
 
@@ -9,12 +12,12 @@ export type FlowName = 'Talk' | 'Other'
 export type Owner = 'ada' | 'bob'
 
 /** One thing that happens. */
-export type Happening =
+export type ScheduleEvent =
   /** A message: a turn begins, waits or is refused. */
   | { readonly kind: 'message'; readonly flow: FlowName; readonly owner: Owner; readonly isKeyed: boolean }
   /**
-   * A message is sent again with its key: number `of` of those that are {@link isRepeatable}, 0 being the one that made the session.
-   * That one may be sent as it was at first, without the ID of its session.
+   * A message is sent again with its key: number `of` of those that are {@link isRepeatable}, 0 being the one that made
+   * the session. That one may be sent as it was at first, without the ID of its session.
    */
   | { readonly kind: 'repeat'; readonly of: number; readonly namesSession: boolean }
   /** The application asks for the lock. */
@@ -26,7 +29,7 @@ export type Happening =
   /** The step under way ends, or throws; a save under way ends; the work of the application ends. */
   | { readonly kind: 'replied' | 'failed' | 'saved' | 'worked' }
 
-/** A list of happenings. Those of one group happen at once: nothing that they start goes on before the last of them. */
+/** A list of events. Those of one group happen at once: nothing that they start goes on before the last of them. */
 export interface Schedule {
   /** The engine's policy, which is that of `Talk`. */
   readonly busy: Policy
@@ -34,11 +37,11 @@ export interface Schedule {
   readonly busyOfOther: Policy
   /** Whether `Talk` has a `merge`. */
   readonly merges: boolean
-  readonly groups: readonly (readonly Happening[])[]
+  readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
 /** Whether a message is sent again. Bob's are not: each has made a session of its own, which it does not name. */
-export function isRepeatable({ isKeyed, owner }: Happening & { readonly kind: 'message' }): boolean {
+export function isRepeatable({ isKeyed, owner }: ScheduleEvent & { readonly kind: 'message' }): boolean {
   return isKeyed && owner === 'ada'
 }
 
@@ -70,7 +73,7 @@ const atOnce = fc.array(
   { minLength: 1, maxLength: 4 },
 )
 const progress = fc
-  .constantFrom<Happening>(
+  .constantFrom<ScheduleEvent>(
     { kind: 'loaded', newestFirst: false },
     { kind: 'loaded', newestFirst: true },
     { kind: 'replied' },
@@ -93,7 +96,7 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
 })
 
 /** Ends all that is left, however much that is. */
-export const untilTheEnd: readonly Happening[] = Array.from({ length: 60 }, () => [
+export const untilTheEnd: readonly ScheduleEvent[] = Array.from({ length: 60 }, () => [
   { kind: 'loaded', newestFirst: false } as const,
   { kind: 'replied' } as const,
   { kind: 'saved' } as const,

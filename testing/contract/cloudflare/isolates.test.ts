@@ -1,6 +1,6 @@
 /**
- * Workers over one session, as the isolates of one deployment: every turn that was acknowledged is there once, and none is mixed with
- * another one, whatever gets lost between a worker and its store.
+ * Workers over one session, as the isolates of one deployment: every turn that was acknowledged is there once, and none
+ * is mixed with another one, whatever gets lost between a worker and its store.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { D1SessionStore } from '../../../adapters/d1/index.js'

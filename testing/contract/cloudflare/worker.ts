@@ -1,6 +1,6 @@
 /**
- * The worker of the tests: an application over the store that its bindings name, and routes by which a test reaches the bindings from
- * outside, as JSON. Two of it over the same objects or database are two isolates.
+ * The worker of the tests: an application over the store that its bindings name, and routes by which a test reaches the
+ * bindings from outside, as JSON. Two of it over the same objects or database are two isolates.
  */
 import { type D1DatabaseLike, D1SessionStore } from '../../../adapters/d1/index.js'
 import {

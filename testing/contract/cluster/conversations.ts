@@ -1,5 +1,5 @@
-// Many conversations at once, over two engines that share a backend, while a test disturbs it: which turns were acknowledged, when,
-// and whether the stored sessions agree in the end.
+// Many conversations at once, over two engines that share a backend, while a test disturbs it: which turns were
+// acknowledged, when, and whether the stored sessions agree in the end.
 import {
   type EngineEventMap,
   Flow,
@@ -116,8 +116,8 @@ export class Conversations {
   }
 
   /**
-   * Goes on with a conversation until a turn succeeds: while servers come and go, one may fail. Resolves to whether that turn was
-   * reported to have reached too few replicas.
+   * Goes on with a conversation until a turn succeeds: while servers come and go, one may fail. Resolves to whether
+   * that turn was reported to have reached too few replicas.
    */
   async isReported(conversation: Conversation): Promise<boolean> {
     let before = 0

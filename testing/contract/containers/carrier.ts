@@ -1,4 +1,5 @@
-// The carrier that the example asks about parcels: it answers at once, or keeps the questions of one process until it is released.
+// The carrier that the example asks about parcels: it answers at once, or keeps the questions of one
+// process until it is released.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

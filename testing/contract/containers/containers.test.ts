@@ -1,5 +1,6 @@
-// examples/docker without Docker: its Dockerfile is linted and carried out in an empty folder, on the production dependencies of the
-// packed package. Two processes of it are then replaced, one after the other, behind nginx and over Redis, while people talk.
+// examples/docker without Docker: its Dockerfile is linted and carried out in an empty folder, on the production
+// dependencies of the packed package. Two processes of it are then replaced, one after the other, behind nginx and over
+// Redis, while people talk.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -150,7 +151,8 @@ describe.skipIf(isNginxMissing || isRedisMissing)('two processes behind nginx an
     const old = processes.get(name) as ImageProcess
     await carrier.hold(String(name), 2)
     if (drains) {
-      // `preStop` waits until nginx sends nothing there any more, and what it had sent has arrived. Here that moment is known.
+      // `preStop` waits until nginx sends nothing there any more, and what it had sent has arrived.
+      // Here that moment is known.
       await nginx.reload(without(name))
       await talkers.answered(carrier.waiting)
     }

@@ -1,5 +1,6 @@
-// What a Dockerfile does to an empty folder: enough of it to run the one in examples/docker without Docker. COPY, RUN, CMD and
-// HEALTHCHECK are done, ENV is remembered; FROM and USER are not, because there is one machine and one user here.
+// What a Dockerfile does to an empty folder: enough of it to run the one in examples/docker without Docker. COPY, RUN,
+// CMD and HEALTHCHECK are done, ENV is remembered; FROM and USER are not, because there is one
+// machine and one user here.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// examples/kubernetes without a cluster: each manifest is what the API takes, by its schemas and, as a literal, by its types; and its
-// figures and paths fit the server of examples/docker.
+// examples/kubernetes without a cluster: each manifest is what the API takes, by its schemas and, as a literal, by its
+// types; and its figures and paths fit the server of examples/docker.
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'

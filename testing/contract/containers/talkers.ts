@@ -1,4 +1,5 @@
-// Clients that hold conversations with the example without a pause, and see in each reply whether a turn was lost or doubled.
+// Clients that hold conversations with the example without a pause, and see in each reply whether a
+// turn was lost or doubled.
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { until } from '../servers/until.js'

@@ -1,4 +1,7 @@
-/** A refund service of a test: it counts what it refunds, and need not answer. It does the same request twice if it is asked twice. */
+/**
+ * A refund service of a test: it counts what it refunds, and need not answer. It does the same request
+ * twice if it is asked twice.
+ */
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,7 @@
-/** One server process with a flow that refunds an order once. It is killed in the middle of a turn. Started by refund.test.ts. */
+/**
+ * One server process with a flow that refunds an order once. It is killed in the middle of a turn.
+ * Started by refund.test.ts.
+ */
 import { Flow, FlowEngine, LogicStep, reply, type StepConstructor, type Turn } from '../../../src/index.js'
 import { openStore, type StoreOrder } from '../storm/open-store.js'
 

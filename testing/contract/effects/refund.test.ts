@@ -1,5 +1,5 @@
-// A process is killed between a refund and its commit, or inside the call of the refund service; then the user repeats the
-// message, and another process answers. The service counts one refund.
+// A process is killed between a refund and its commit, or inside the call of the refund service; then the user repeats
+// the message, and another process answers. The service counts one refund.
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'

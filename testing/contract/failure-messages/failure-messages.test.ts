@@ -1,6 +1,7 @@
 /**
- * Fifty failures of tests, provoked one by one. What an author reads is kept in `snapshots/`, one file for each, and reviewed there.
- * It names the flow, the turn, the step, what was expected, what came, and the author's line, all above the transcript.
+ * Fifty failures of tests, provoked one by one. What an author reads is kept in `snapshots/`, one file for each, and
+ * reviewed there. It names the flow, the turn, the step, what was expected, what came, and the author's line,
+ * all above the transcript.
  */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -673,7 +674,10 @@ const provoked: Readonly<Record<string, Provoked>> = {
 
 const lines = new Map<string, readonly string[]>()
 
-/** Places in the author's files as the name of the file and the text of the line, which stay as they are when lines are added. */
+/**
+ * Places in the author's files as the name of the file and the text of the line, which stay as they
+ * are when lines are added.
+ */
 function withLines(text: string): string {
   return text.replaceAll(
     /\/[^ ()]*\/testing\/contract\/[^ ()]*?([^/ ()]+\.ts):(\d+):\d+/g,

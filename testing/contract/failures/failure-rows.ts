@@ -1,6 +1,6 @@
 /**
- * The failures of a turn, and what the session, the client and the user get: the table of `docs/failures.md`, and how each
- * failure is brought about. `failures.test.ts` proves every row and compares the page with them.
+ * The failures of a turn, and what the session, the client and the user get: the table of `docs/failures.md`, and how
+ * each failure is brought about. `failures.test.ts` proves every row and compares the page with them.
  */
 import type { ExecuteResult, FlowErrorCode } from '../../../src/index.js'
 import type { FailureWorld, Seen, Send } from './failure-world.js'

@@ -1,6 +1,6 @@
 /**
- * An engine with one session, on which the failures of `failure-rows.ts` are brought about, and the ways in which a message
- * reaches it. It asserts nothing.
+ * An engine with one session, on which the failures of `failure-rows.ts` are brought about, and the ways in which a
+ * message reaches it. It asserts nothing.
  */
 import { createFetchHandler, type StatusMode } from '../../../adapters/fetch/index.js'
 import {

@@ -1,6 +1,6 @@
 /**
- * The data that all engines of a run share, and the stores of each engine: a memory store, or a Keyv store with its cache
- * over a session driver. Every operation on the data passes the stage, and every change of it is recorded.
+ * The data that all engines of a run share, and the stores of each engine: a memory store, or a Keyv store with its
+ * cache over a session driver. Every operation on the data passes the stage, and every change of it is recorded.
  */
 import Keyv from 'keyv'
 import {

@@ -1,6 +1,6 @@
 /**
- * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared with
- * the reference model, each answer with the changes, and what is read in the end with the last change.
+ * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared
+ * with the reference model, each answer with the changes, and what is read in the end with the last change.
  */
 
 import { lastTurnOf, newSession, take, viewOf } from '../simulation/model-session.js'
@@ -268,12 +268,17 @@ function isUnknown(message: string): boolean {
   return message.includes('Whether it took effect is unknown')
 }
 
-/** Whether the answer says that the outcome is unknown: also if the abort that would have said so could not be stored. */
+/**
+ * Whether the answer says that the outcome is unknown: also if the abort that would have said so could not be stored.
+ */
 function isInDoubt(message: string): boolean {
   return isUnknown(message) || message.includes(' Saving the aborted session failed: ')
 }
 
-/** Whether a save took effect, its answer was lost, and the session was removed before it was read back: that is reported. */
+/**
+ * Whether a save took effect, its answer was lost, and the session was removed before it was
+ * read back: that is reported.
+ */
 function wasRemoved(others: readonly RecordedEffect[], commit: RecordedEffect, message: string): boolean {
   return isConflict(message) && others.some(({ after, tick }) => after === undefined && tick > commit.tick)
 }

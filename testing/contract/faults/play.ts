@@ -1,6 +1,6 @@
 /**
- * One simulated run: clients talk to two engines over one backend, at once and one after another, while faults occur. Then
- * the faults stop, and every session gets one more turn. A seed decides all of it.
+ * One simulated run: clients talk to two engines over one backend, at once and one after another, while faults occur.
+ * Then the faults stop, and every session gets one more turn. A seed decides all of it.
  */
 
 import type { DeleteResult } from '../../../src/index.js'

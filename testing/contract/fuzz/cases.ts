@@ -1,4 +1,7 @@
-/** Which case a seed and a number mean: even numbers go to the server by sockets, odd ones to the handlers in this process. */
+/**
+ * Which case a seed and a number mean: even numbers go to the server by sockets, odd ones to the
+ * handlers in this process.
+ */
 import { SeededRandom } from '../seeded-random.js'
 import { connectionClasses } from './classes/connection-classes.js'
 import { type HandlerCase, handlerCaseOf, handlerClasses } from './classes/handler-classes.js'

@@ -1,4 +1,7 @@
-/** One connection of the fuzzer: writes bytes as they are, and waits for replies, for the end, or for nothing, each at most so long. */
+/**
+ * One connection of the fuzzer: writes bytes as they are, and waits for replies, for the end, or for
+ * nothing, each at most so long.
+ */
 import { connect, type Socket } from 'node:net'
 import type { SeenReply } from './oracle.js'
 import { ReplyReader } from './reply-reader.js'

@@ -1,4 +1,6 @@
-/** The figures of a run: how often each class was sent and how it was answered, what was wrong, and how the heaps grew. */
+/**
+ * The figures of a run: how often each class was sent and how it was answered, what was wrong, and how the heaps grew.
+ */
 import type { FuzzCase } from './cases.js'
 import type { Kind, Outcome } from './outcome.js'
 
@@ -17,7 +19,10 @@ export interface HeapSample {
 const kinds: readonly Kind[] = ['success', 'failure', 'server', 'none', 'refused']
 /** Findings beyond these are counted, and not kept. */
 const mostFindings = 50
-/** A heap that grows by less, over the run but for its first third, is flat: compiled code and caches come and go by as much. */
+/**
+ * A heap that grows by less, over the run but for its first third, is flat: compiled code and
+ * caches come and go by as much.
+ */
 export const flatBytes: number = 4 * 1024 * 1024
 
 export class Figures {

@@ -1,4 +1,7 @@
-/** The process that serves: both applications on real Node servers. It reports what goes wrong in it, and the size of its heap. */
+/**
+ * The process that serves: both applications on real Node servers. It reports what goes wrong in it,
+ * and the size of its heap.
+ */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,9 +1,10 @@
-// Sends mutated requests to a real server, by sockets, and to the handlers in the process; fails where a reply is wrong.
+// Sends mutated requests to a real server, by sockets, and to the handlers in the process;
+// fails where a reply is wrong.
 //
 //   npm run fuzz                                   60 seconds, a random seed
 //   npm run fuzz -- --seconds 600 --seed 7
 //   npm run fuzz -- --requests 1000000
-//   npm run fuzz -- --seed 7 --only 1234           the request 1234 of that seed again; several, with commas, one after the other
+//   npm run fuzz -- --seed 7 --only 1234 the request 1234 of that seed again; several, with commas, one after the other
 //   npm run fuzz -- --fault header                 a handler that is wrong on purpose: it must be found
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,4 +1,5 @@
-// The fuzzer itself, in small runs: it finds nothing in the handlers as they are, and each fault that is there on purpose.
+// The fuzzer itself, in small runs: it finds nothing in the handlers as they are, and each fault
+// that is there on purpose.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'

@@ -1,4 +1,6 @@
-/** Plays cases on the handlers in this process: makes the `Request`, and reads as much of the reply as the case says. */
+/**
+ * Plays cases on the handlers in this process: makes the `Request`, and reads as much of the reply as the case says.
+ */
 
 import type { HandlerCase, TakenBytes } from './classes/handler-classes.js'
 import { boundMs } from './connection.js'
@@ -7,7 +9,10 @@ import type { Outcome } from './outcome.js'
 import { type RequestPlan, runPlan, sessionMark, userHeader } from './plan.js'
 import { type AppName, maxBodyBytes, type ServedApps } from './served-app.js'
 
-/** Up to the limit, then as much again, which is thrown away so that the client can read the reply, and what is on its way. */
+/**
+ * Up to the limit, then as much again, which is thrown away so that the client can read the
+ * reply, and what is on its way.
+ */
 const mostTakenBytes = 2 * maxBodyBytes + 500_000
 
 export class HandlerPlayer {

@@ -1,4 +1,7 @@
-/** Decides what is wrong with a reply, whatever the request was. Knows the documented statuses, headers and bodies, and nothing else. */
+/**
+ * Decides what is wrong with a reply, whatever the request was. Knows the documented statuses, headers and
+ * bodies, and nothing else.
+ */
 import { judgeEvents } from './event-oracle.js'
 import { canary } from './plan.js'
 import { type AppName, flowNames, markHeader, outsideText, refusalText } from './served-app.js'

@@ -1,6 +1,9 @@
 /** What became of one case. */
 
-/** How a case counts. `server`: the HTTP server answered by itself. `refused`: the platform lets nobody make such a request. */
+/**
+ * How a case counts. `server`: the HTTP server answered by itself. `refused`: the platform lets
+ * nobody make such a request.
+ */
 export type Kind = 'success' | 'failure' | 'server' | 'none' | 'refused'
 
 export interface Outcome {

@@ -1,6 +1,6 @@
 /**
- * A request of the fuzzer, before it is bytes on a socket or a `Request`. Every text here is of bytes: one character, from
- * U+0000 to U+00FF, is one byte.
+ * A request of the fuzzer, before it is bytes on a socket or a `Request`. Every text here is of bytes: one character,
+ * from U+0000 to U+00FF, is one byte.
  */
 import type { SeededRandom } from '../seeded-random.js'
 
@@ -19,7 +19,9 @@ export interface RequestPlan {
   /** The route that answers; absent where that is not certain, or where no route does. */
   readonly route?: FuzzRoute
   readonly expects?: Expectation
-  /** Who opens the session whose ID is put where {@link sessionMark} is; absent where the request names no such session. */
+  /**
+   * Who opens the session whose ID is put where {@link sessionMark} is; absent where the request names no such session.
+   */
   readonly opener?: string
 }
 

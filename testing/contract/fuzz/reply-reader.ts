@@ -1,4 +1,7 @@
-/** Takes replies out of the bytes of a connection (RFC 9112, section 6.3). Strict: what a client could misread is an error. */
+/**
+ * Takes replies out of the bytes of a connection (RFC 9112, section 6.3). Strict: what a client
+ * could misread is an error.
+ */
 import type { SeenReply } from './oracle.js'
 
 interface Head {

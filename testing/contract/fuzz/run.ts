@@ -1,4 +1,7 @@
-/** One run of the fuzzer: starts the server, plays cases in both ways at once, measures the heaps between rounds, and prints. Started by fuzz.mjs. */
+/**
+ * One run of the fuzzer: starts the server, plays cases in both ways at once, measures the heaps between rounds, and
+ * prints. Started by fuzz.mjs.
+ */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,7 @@
-/** What the fuzzer sends its requests to: an engine with small flows, served in both ways and with both kinds of statuses. */
+/**
+ * What the fuzzer sends its requests to: an engine with small flows, served in both ways and
+ * with both kinds of statuses.
+ */
 import { Hono } from 'hono'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { flowRoutes } from '../../../adapters/hono/index.js'
@@ -20,7 +23,10 @@ import {
 import { type Fault, withFault } from './faults.js'
 import { userHeader } from './plan.js'
 
-/** `strict`: the Hono app, with precise statuses, CORS and callers. `plain`: the Fetch handler by itself, with the contract's statuses. */
+/**
+ * `strict`: the Hono app, with precise statuses, CORS and callers. `plain`: the Fetch handler by itself, with
+ * the contract's statuses.
+ */
 export type AppName = 'strict' | 'plain'
 
 export type FetchFunction = (request: Request) => Response | Promise<Response>
@@ -131,7 +137,8 @@ function authorize(request: Request): Response | { principal: string } | undefin
 /**
  * Makes the engine and what serves it.
  *
- * @param report - is called with whatever the adapters or the engine report as an error of the application: there must be none
+ * @param report - is called with whatever the adapters or the engine report as an error of the
+ * application: there must be none
  * @param fault - what is wrong on purpose
  */
 export function createServedApps(report: (problem: string) => void, fault?: Fault): ServedApps {

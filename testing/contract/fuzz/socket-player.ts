@@ -6,7 +6,9 @@ import { runPlan, sessionMark, userHeader } from './plan.js'
 import type { AppName } from './served-app.js'
 import { type DueReply, encodePlan, type WireCase } from './wire-case.js'
 
-/** Milliseconds of silence after which a client that may be owed nothing closes its side: before a reply, and after one. */
+/**
+ * Milliseconds of silence after which a client that may be owed nothing closes its side: before a reply, and after one.
+ */
 const firstQuietMs = 750
 const nextQuietMs = 15
 
@@ -105,8 +107,8 @@ export class SocketPlayer {
 }
 
 /**
- * A reply of which it was not certain whether it comes. One that is not due answers a request that hid in another; only what the
- * server makes of bytes that are not a request may come in its place.
+ * A reply of which it was not certain whether it comes. One that is not due answers a request that hid in another; only
+ * what the server makes of bytes that are not a request may come in its place.
  */
 function judgePerhaps(reply: SeenReply, due: DueReply | undefined, app: AppName): string[] {
   const served = { app, byServer: true } as const

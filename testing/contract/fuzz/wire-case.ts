@@ -13,8 +13,8 @@ export interface DueReply {
  * How a case ends.
  *
  * - `answered`: each reply is due, unless one before it closes the connection; the connection is used again.
- * - `maybe`: whether anything is due is not certain, but not more replies than `due` names. The client closes its side when it is
- *   quiet, and the server has to close the other.
+ * - `maybe`: whether anything is due is not certain, but not more replies than `due` names. The client closes its side
+ *   when it is quiet, and the server has to close the other.
  * - `cut`: the client goes away as soon as it has written.
  * - `cut reply`: it goes away as soon as a reply begins.
  */

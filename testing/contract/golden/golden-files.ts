@@ -1,6 +1,6 @@
 /**
- * The golden sessions: where they are, how they are read, and how those of this release were written. An existing file is
- * never written again: it is what a release left behind.
+ * The golden sessions: where they are, how they are read, and how those of this release were written. An existing file
+ * is never written again: it is what a release left behind.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Keyv } from 'keyv'

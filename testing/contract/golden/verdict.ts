@@ -1,6 +1,6 @@
 /**
- * What an engine does with a damaged session: it continues it, or refuses it with the documented error and does not change
- * any byte; and it can remove it in any case.
+ * What an engine does with a damaged session: it continues it, or refuses it with the documented error and does not
+ * change any byte; and it can remove it in any case.
  */
 import type { ExecuteResult, SessionStore } from '../../../src/index.js'
 import { goldenEngine, goldenId } from './golden-files.js'

@@ -1,5 +1,5 @@
-// Reads an event stream as a browser does (WHATWG HTML, section 9.2.6), one event at a time, and no more of the body than
-// the test asks for.
+// Reads an event stream as a browser does (WHATWG HTML, section 9.2.6), one event at a time, and no more of the
+// body than the test asks for.
 
 /** An event, or a comment as one of type `comment`. */
 export interface ReadEvent {

@@ -1,5 +1,5 @@
-// A Fetch handler in Node's own server and in the frameworks that stand on it: all HTTP cases where nobody has read the body
-// before, and what is different below a body parser and below a mount.
+// A Fetch handler in Node's own server and in the frameworks that stand on it: all HTTP cases where nobody has read the
+// body before, and what is different below a body parser and below a mount.
 import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request, type Server } from 'node:http'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'

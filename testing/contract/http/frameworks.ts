@@ -1,7 +1,8 @@
 /// <reference types="node" />
 /**
- * The frameworks of testing/contract/frameworks, each as a server on a port of the system's choice. The files of its folder `apps` are the code of
- * docs/frameworks.md; they are JavaScript, because the frameworks are not installed where the types are checked.
+ * The frameworks of testing/contract/frameworks, each as a server on a port of the system's choice. The files of its
+ * folder `apps` are the code of docs/frameworks.md; they are JavaScript, because the frameworks are not installed
+ * where the types are checked.
  */
 import { existsSync } from 'node:fs'
 import type { RequestListener, Server } from 'node:http'

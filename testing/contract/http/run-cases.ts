@@ -1,4 +1,5 @@
-// POST /run: the envelope, the session header and its round trip, failures, what is stored (contract 2.1 to 2.3, 4.1, 7).
+// POST /run: the envelope, the session header and its round trip, failures, what is stored (contract 2.1
+// to 2.3, 4.1, 7).
 import { expect } from 'vitest'
 import { createEngine, failure, runRequest, runTurn, type Serve, type TestFunction } from './serve.js'
 

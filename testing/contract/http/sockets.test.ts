@@ -186,7 +186,9 @@ describe('a connection is kept', () => {
 })
 
 describe('a body whose Content-Length says nothing about it', () => {
-  /** A server whose application puts another body in place of the one that was sent, as middleware that inflates does. */
+  /**
+   * A server whose application puts another body in place of the one that was sent, as middleware that inflates does.
+   */
   async function serveInflated(chunk: Uint8Array, chunks: number): Promise<{ client: RawClient; given: () => number }> {
     const engine = createEngine()
     const routes = new Hono().route('/ai', flowRoutes(engine))

@@ -1,4 +1,5 @@
-// Chat-Session-State, Chat-Session-Restarted and Chat-Error: whether a client's session goes on, each state over the real engine.
+// Chat-Session-State, Chat-Session-Restarted and Chat-Error: whether a client's session goes on, each
+// state over the real engine.
 import { expect } from 'vitest'
 import type { FlowEngineOptions } from '../../../src/index.js'
 import { FakeSessionStore } from '../../index.js'

@@ -70,7 +70,9 @@ test.each<[string, (client: RawClient) => void]>([
   expect(await active()).toEqual(before)
 })
 
-/** The sockets and servers that keep the process alive. What timers do is tested in adapters/fetch/reply/stream.test.ts. */
+/**
+ * The sockets and servers that keep the process alive. What timers do is tested in adapters/fetch/reply/stream.test.ts.
+ */
 async function active(): Promise<string[]> {
   // What was closed a moment ago takes a turn of the event loop to go.
   await letRun()

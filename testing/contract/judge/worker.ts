@@ -1,4 +1,5 @@
-// A process of `judge.test.ts`, as a worker of a test runner is one: it records what the test sends to it, as soon as all processes are ready.
+// A process of `judge.test.ts`, as a worker of a test runner is one: it records what the test sends to it, as soon as
+// all processes are ready.
 import process from 'node:process'
 import { Judge } from '../../judge/index.js'
 

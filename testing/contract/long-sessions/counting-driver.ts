@@ -1,4 +1,6 @@
-/** A driver in front of another that counts what a store asks of its backend, and how many bytes it reads and writes. */
+/**
+ * A driver in front of another that counts what a store asks of its backend, and how many bytes it reads and writes.
+ */
 import type { SessionDriver } from '../../../src/stores/keyv/index.js'
 
 /** What a store asked for since the last look. */

@@ -1,9 +1,10 @@
 /**
- * Decides that a session can go on for as long as its user likes, on the default limits and on every backend: no turn fails, what
- * is stored stays below `maxSessionBytes`, and what was cut is neither kept nor read. It prints how much longer late turns take than early
- * ones.
+ * Decides that a session can go on for as long as its user likes, on the default limits and on every backend: no turn
+ * fails, what is stored stays below `maxSessionBytes`, and what was cut is neither kept nor read. It prints how much
+ * longer late turns take than early ones.
  *
- * LONG_SESSION_TURNS  how many plain turns. Default: 5 000. The full check is 50 000; with it, the times are checked as well, which
+ * LONG_SESSION_TURNS how many plain turns. Default: 5 000. The full check is 50 000; with it, the times
+ * are checked as well, which
  *                     needs a machine that does nothing else.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -140,7 +141,10 @@ interface Play {
   readonly compared: number
   /** How many of the first turns of a session are the early ones. Default: as many as are compared. */
   readonly early?: number
-  /** Whether late turns must be as fast as early ones. Default: only printed, because the session is as large as one may be. */
+  /**
+   * Whether late turns must be as fast as early ones. Default: only printed, because the session
+   * is as large as one may be.
+   */
   readonly isFlat?: boolean
   readonly lookEvery: number
   readonly take: Take
@@ -166,7 +170,8 @@ async function play(backend: Backend, planned: Play): Promise<Played> {
 }
 
 /**
- * Takes all turns. The last ones alternate with the first turns of new sessions, so that both meet the same load of the machine.
+ * Takes all turns. The last ones alternate with the first turns of new sessions, so that both meet the
+ * same load of the machine.
  *
  * @returns The times of the first turns.
  */
@@ -213,8 +218,9 @@ async function check(
   if (commands.size > 0) expect([...commands]).toEqual(['HGET EVALSHA'])
   if (!isFlat || !isTimed) return document
   expect(slower.median, 'time of a late turn over that of an early one').toBeLessThan(most)
-  // Not reached on the memory store: its late turns took 1.6 to 2.2 times as long in all, most of it garbage collection, which
-  // grows with the number of messages in a memory (measured: 1.0 to 1.3 with maxMemoryBytes of 16 KiB). The figure is printed.
+  // Not reached on the memory store: its late turns took 1.6 to 2.2 times as long in all, most of it garbage
+  // collection, which grows with the number of messages in a memory (measured: 1.0 to 1.3 with maxMemoryBytes of
+  // 16 KiB). The figure is printed.
   if (session.hasBackend) {
     expect(slower.total, 'time of the late turns over that of the early ones').toBeLessThan(most)
   }

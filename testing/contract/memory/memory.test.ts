@@ -1,5 +1,5 @@
-// The memory store bounds what strangers can make a process keep: 1 200 requests without a session, each with a message as long as
-// the limit allows, in a process whose heap would not hold them.
+// The memory store bounds what strangers can make a process keep: 1 200 requests without a session, each with a message
+// as long as the limit allows, in a process whose heap would not hold them.
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createProcesses, type WorkerProcesses } from '../worker-processes.js'

@@ -1,6 +1,6 @@
 /**
- * A process that answers anonymous requests with large messages, each in a session of its own, over the memory store. It reports how
- * many it has answered and what is left; what ends it by its heap is seen from outside.
+ * A process that answers anonymous requests with large messages, each in a session of its own, over the memory store.
+ * It reports how many it has answered and what is left; what ends it by its heap is seen from outside.
  */
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply } from '../../../src/index.js'

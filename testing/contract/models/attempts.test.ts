@@ -1,4 +1,5 @@
-// Attempts over each real package: the requests that are sent if a service fails and recovers, and if a fallback answers.
+// Attempts over each real package: the requests that are sent if a service fails and recovers,
+// and if a fallback answers.
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine, type FlowEngineOptions } from '../../../src/index.js'
@@ -29,7 +30,8 @@ describe.each(formats.map((format) => [format.name, format] as const))('over %j'
 
   test('too many requests is not tried again if the service asks for more time than the turn has', async () => {
     const { provider, sent } = wireSubject(server, format, [{ failure: 'rate-limit' }])
-    // The clock stands still: the second that the service asks for is longer than the turn, however slow this machine is.
+    // The clock stands still: the second that the service asks for is longer than the turn,
+    // however slow this machine is.
     const clock = new VirtualClock()
     const engine = new FlowEngine({ clock, flows, providers: [provider], limits: { turnTimeoutMs: 900 } })
     const { error } = await engine.execute(hello)

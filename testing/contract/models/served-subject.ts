@@ -1,5 +1,5 @@
-// A real provider package over real sockets: a server in this process answers in the provider's published format, and sees
-// what happens to its connections.
+// A real provider package over real sockets: a server in this process answers in the provider's published format, and
+// sees what happens to its connections.
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'

@@ -1,5 +1,5 @@
-// A real provider package whose requests are really sent, and are answered by MSW in the provider's published format. The
-// connection cannot be observed here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
+// A real provider package whose requests are really sent, and are answered by MSW in the provider's published format.
+// The connection cannot be observed here: MSW keeps a copy of each answer. See `served-subject.ts` for that.
 import { HttpResponse, http } from 'msw'
 import type { SetupServer } from 'msw/node'
 import { aiSdkProvider } from '../../../adapters/ai-sdk/index.js'

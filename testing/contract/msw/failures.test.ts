@@ -102,7 +102,10 @@ describe('a turn that is meant to fail', () => {
 })
 
 describe('what the service says of the session', () => {
-  /** Sends messages in the session that each reply leaves; state, reason of a new session, code, and the ID of each reply. */
+  /**
+   * Sends messages in the session that each reply leaves; state, reason of a new session, code,
+   * and the ID of each reply.
+   */
   async function outcomesOf(script: FlowServiceScript, ids: readonly string[]): Promise<(string | null)[][]> {
     const service = listen(flowServiceHandlers(script))
     const outcomes: (string | null)[][] = []

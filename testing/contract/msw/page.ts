@@ -1,6 +1,6 @@
 /**
- * The script of a page whose flow service runs in a service worker: one over a script at an address without a server, one
- * over an engine at the page's own address. `msw/browser.test.ts` calls both with the page's `fetch`.
+ * The script of a page whose flow service runs in a service worker: one over a script at an address without a server,
+ * one over an engine at the page's own address. `msw/browser.test.ts` calls both with the page's `fetch`.
  */
 import { setupWorker } from 'msw/browser'
 import {

@@ -1,4 +1,6 @@
-/** Helpers of the tests of the request handlers: a page's requests, and MSW's server, whose handlers live for one test. */
+/**
+ * Helpers of the tests of the request handlers: a page's requests, and MSW's server, whose handlers live for one test.
+ */
 import { setupServer } from 'msw/node'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { RunResponseType } from '../../../src/index.js'

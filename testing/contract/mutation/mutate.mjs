@@ -17,7 +17,10 @@ import { createWorkingCopy } from './working-copy.mjs'
 
 /** @typedef {import('./apply-mutation.mjs').Mutation} Mutation */
 /** @typedef {import('./working-copy.mjs').WorkingCopy} WorkingCopy */
-/** @typedef {{ mutation: Mutation, total: number, verdict: 'caught' | 'SURVIVED' | 'DOES NOT LOAD' | 'left out', note: string }} Row */
+/**
+ * @typedef {{ mutation: Mutation, total: number, verdict: 'caught' | 'SURVIVED' | 'DOES NOT LOAD' | 'left
+ * out', note: string }} Row
+ */
 
 const atOnce = 2
 const root = fileURLToPath(new URL('../../..', import.meta.url))

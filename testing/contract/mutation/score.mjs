@@ -1,4 +1,5 @@
-// Prints the mutation scores of docs/contributing.md: of each file of scored-files.mjs, with the tests that belong to it.
+// Prints the mutation scores of docs/contributing.md: of each file of scored-files.mjs, with the
+// tests that belong to it.
 //
 //   npm run mutation-score                          all of them, in about a quarter of an hour
 //   npm run mutation-score -- adapters/fetch/cors   those whose paths have one of the words

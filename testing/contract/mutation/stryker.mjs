@@ -1,6 +1,6 @@
-// Changes one source file in every way that Stryker knows, and runs the tests that belong to it. For somebody who writes
-// a file: the report lists what no test notices, which may be what makes no difference. Only a run that cannot be done
-// fails.
+// Changes one source file in every way that Stryker knows, and runs the tests that belong to it. For somebody who
+// writes a file: the report lists what no test notices, which may be what makes no difference. Only a run
+// that cannot be done fails.
 import { Stryker } from '@stryker-mutator/core'
 
 /** @typedef {Awaited<ReturnType<typeof runStryker>>} MutantResults */

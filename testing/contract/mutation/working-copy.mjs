@@ -96,7 +96,10 @@ export async function createWorkingCopy(root) {
 function summarize(report, folder, output) {
   if (report === undefined)
     return { total: 0, failed: [], files: [], unloaded: [`no test ran: ${output.trim().slice(-500)}`] }
-  /** @type {{ testResults: { name: string, status: string, message: string, assertionResults: { status: string, fullName: string }[] }[] }} */
+  /**
+   * @type {{ testResults: { name: string, status: string, message: string, assertionResults: { status: string,
+   * fullName: string }[] }[] }}
+   */
   const { testResults } = JSON.parse(report)
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults)
   const ran = tests.filter(({ status }) => status === 'passed' || status === 'failed')

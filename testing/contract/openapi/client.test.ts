@@ -1,5 +1,6 @@
 /// <reference types="node" />
-// The OpenAPI document passes a validator, and a client that a generator makes of it compiles and holds a conversation over HTTP.
+// The OpenAPI document passes a validator, and a client that a generator makes of it compiles and holds
+// a conversation over HTTP.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

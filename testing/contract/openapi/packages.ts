@@ -1,5 +1,8 @@
 /// <reference types="node" />
-/** The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` there says what is used of them. */
+/**
+ * The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` there
+ * says what is used of them.
+ */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

@@ -1,4 +1,7 @@
-/** Checks the sizes and the needs of the root and the other entry points when an application bundles them, with no peer installed. */
+/**
+ * Checks the sizes and the needs of the root and the other entry points when an application bundles
+ * them, with no peer installed.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,14 +32,15 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /**
- * For all that the root exports. What an application takes of it is less, and has the same bound. It was 36 KiB before sessions were
- * bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive failures and releases took 9:
- * states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are taken over, tools side by side. Safe retries take
- * the rest: idempotency keys with SHA-256, effects, `busy` and `cancel`, streams that readers come back to.
- * What makes an engine safe to expose took 7 more: docs/decisions/0151-the-root-may-weigh-66-kib.md.
- * Sentences that name the fix took 1.5 more: docs/decisions/0168-a-listener-for-node-frameworks.md; texts for traces half of one:
- * docs/decisions/0184-texts-in-spans.md. A log that names the calls of `turn.once` nobody awaited, and errors that say what was given
- * in place of an event, a flow or a number, took half of one.
+ * For all that the root exports. What an application takes of it is less, and has the same bound. It was 36 KiB before
+ * sessions were bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive
+ * failures and releases took 9: states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are
+ * taken over, tools side by side. Safe retries take the rest: idempotency keys with SHA-256, effects, `busy` and
+ * `cancel`, streams that readers come back to. What makes an engine safe to expose took 7 more:
+ * docs/decisions/0151-the-root-may-weigh-66-kib.md. Sentences that name the fix took 1.5 more:
+ * docs/decisions/0168-a-listener-for-node-frameworks.md; texts for traces half of one:
+ * docs/decisions/0184-texts-in-spans.md. A log that names the calls of `turn.once` nobody awaited, and errors that say
+ * what was given in place of an event, a flow or a number, took half of one.
  */
 const maximumBytes = 69 * 1024
 
@@ -110,7 +114,10 @@ test('the probe itself can fail: hono is not installed, so its entry point does 
 describe('the sizes of the entry points', () => {
   const read = (page: string): string =>
     readFileSync(fileURLToPath(new URL(`../../../${page}`, import.meta.url)), 'utf8')
-  /** Those of an entry point in the table of the README, in KiB: what it adds to an application that has the root, and alone. */
+  /**
+   * Those of an entry point in the table of the README, in KiB: what it adds to an application that
+   * has the root, and alone.
+   */
   const listed = new Map(
     Array.from(
       read('README.md').matchAll(/^\| `(turnkeeper[\w/-]*)` \| ([\d.]+|-) \/ ([\d.]+) \|/gm),

@@ -1,4 +1,7 @@
-/** What docs/frameworks.md says of CommonJS and of TypeScript's settings, tried with the packed package in projects of their own. */
+/**
+ * What docs/frameworks.md says of CommonJS and of TypeScript's settings, tried with the packed package
+ * in projects of their own.
+ */
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,7 +1,8 @@
 /**
- * Follows docs/get-started.md in an empty folder, with the packed package beside it, as a stranger would: its commands, its files, in
- * the order of the page. What the page shows is what comes. `...` at the end of a word stands for the rest of it, which is the same
- * wherever the page repeats that word; in other places for anything. Only the port is another one.
+ * Follows docs/get-started.md in an empty folder, with the packed package beside it, as a stranger would: its commands,
+ * its files, in the order of the page. What the page shows is what comes. `...` at the end of a word stands for the
+ * rest of it, which is the same wherever the page repeats that word; in other places for anything. Only
+ * the port is another one.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'

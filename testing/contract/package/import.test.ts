@@ -1,4 +1,7 @@
-/** Checks what importing the root loads and does: nothing of Node's, and nothing at all. And how many files it and the harness are. */
+/**
+ * Checks what importing the root loads and does: nothing of Node's, and nothing at all. And how many
+ * files it and the harness are.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createContext, Script } from 'node:vm'
@@ -32,7 +35,9 @@ await import('${specifier}')
   return lines.map((line) => (JSON.parse(line) as { url: string }).url)
 }
 
-/** The files of the package among them, in the order of the alphabet, with `*` for the digest in the name of a chunk. */
+/**
+ * The files of the package among them, in the order of the alphabet, with `*` for the digest in the name of a chunk.
+ */
 function filesFor(specifier: string): string[] {
   const files = loadedFor(specifier).map((url) => /\/node_modules\/turnkeeper\/(.*)/.exec(url)?.[1] ?? url)
   return [...new Set(files)].map((file) => file.replace(/chunk-\w+/, 'chunk-*')).sort()

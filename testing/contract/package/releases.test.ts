@@ -1,6 +1,6 @@
 /**
- * Checks that two releases with different stored layouts can run side by side, as docs/releases.md says: the packed package, and
- * a copy of it that writes the next layout and reads both. Turns alternate between them, over one Redis.
+ * Checks that two releases with different stored layouts can run side by side, as docs/releases.md says: the packed
+ * package, and a copy of it that writes the next layout and reads both. Turns alternate between them, over one Redis.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,7 +34,10 @@ function layoutFile(folder: string): string {
   return join(chunks, found[0] ?? '')
 }
 
-/** Installs the package with its peers into a folder of its own. @param edit - Changes the file with the number of the layout. */
+/**
+ * Installs the package with its peers into a folder of its own. @param edit - Changes the file with
+ * the number of the layout.
+ */
 function install(name: string, edit: (source: string) => string = (source) => source): string {
   const installed = join(project(name, { 'package.json': '{ "type": "module" }' }), 'node_modules')
   mkdirSync(join(installed, '@keyv'), { recursive: true })

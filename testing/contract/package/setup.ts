@@ -1,6 +1,6 @@
 /**
- * Packs the package and installs it, once for each run, into a new folder, as an outside user would: no peer, no devDependency.
- * The tests in this folder look only at that folder. Needs a build; the folder is removed at the end.
+ * Packs the package and installs it, once for each run, into a new folder, as an outside user would: no peer, no
+ * devDependency. The tests in this folder look only at that folder. Needs a build; the folder is removed at the end.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { compile, project, run } from './run.js'
 
-/** A flow of all kinds of steps, with overridden statics, class fields and private names, and a conversation with it. */
+/**
+ * A flow of all kinds of steps, with overridden statics, class fields and private names, and a conversation with it.
+ */
 const flow = `
 import {
   EndStep, Flow, FlowEngine, finish, go, LogicStep, type ModelProviderAdapter, reply, Step, tool, type Turn,

@@ -1,6 +1,6 @@
 /**
- * Checks the package beside what its users have: other versions of TypeScript, CommonJS, and older versions of its peers, which must
- * install and are refused only where they are used.
+ * Checks the package beside what its users have: other versions of TypeScript, CommonJS, and older versions of its
+ * peers, which must install and are refused only where they are used.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, symlinkSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Streams through a real nginx, with the configuration that the documentation and examples/nginx show, so that they are right.
-// Without nginx these tests are skipped by name; in CI they fail.
+// Streams through a real nginx, with the configuration that the documentation and examples/nginx show, so that they are
+// right. Without nginx these tests are skipped by name; in CI they fail.
 import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'

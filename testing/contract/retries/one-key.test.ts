@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of one key that is sent ten times over two processes of which one after the other is killed: for the first
- * message of a session, and for a later one. A service counts how often the work of the turn was done.
+ * Decides what becomes of one key that is sent ten times over two processes of which one after the other is killed: for
+ * the first message of a session, and for a later one. A service counts how often the work of the turn was done.
  */
 import { describe, expect, test } from 'vitest'
 import { startRefundService } from '../effects/refund-service.js'

@@ -9,7 +9,10 @@ class ListenAtLast extends Listen {
   }
 }
 
-/** A turn that fails leaves the session as it was, and a repeat runs again. In `Talk` a turn that fails aborts the session. */
+/**
+ * A turn that fails leaves the session as it was, and a repeat runs again. In `Talk` a turn that
+ * fails aborts the session.
+ */
 export class RolledBackTalk extends Talk {
   static override readonly id: string = 'RolledBackTalk'
   static override readonly onTurnError: 'rollback' = 'rollback'

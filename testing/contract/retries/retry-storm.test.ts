@@ -1,6 +1,6 @@
 /**
- * Decides that blind repeats are safe: whatever happens to the processes, the connections and the store, a message with a key is in
- * one session once, and every reply to it is the same, byte for byte.
+ * Decides that blind repeats are safe: whatever happens to the processes, the connections and the store, a message with
+ * a key is in one session once, and every reply to it is the same, byte for byte.
  *
  * RETRY_STORM_SECONDS  how long there are faults, on each store. Default: 20 in CI, else 6.
  * STORM_SEED           which faults, and when. Printed. Default: random.

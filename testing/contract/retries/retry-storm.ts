@@ -1,6 +1,7 @@
 /**
- * A storm of repeats: worker processes over one store, clients that repeat every message blindly under its key until it is answered,
- * and faults by a schedule, then calm. In the end a new process reads what is stored. retry-verdict.ts decides what is wrong with it.
+ * A storm of repeats: worker processes over one store, clients that repeat every message blindly under its key until it
+ * is answered, and faults by a schedule, then calm. In the end a new process reads what is stored. retry-verdict.ts
+ * decides what is wrong with it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SessionDocument } from '../../../src/index.js'

@@ -1,4 +1,6 @@
-/** Decides that the verdict on repeats sees what is wrong: each forged journal is one that a broken engine could leave. */
+/**
+ * Decides that the verdict on repeats sees what is wrong: each forged journal is one that a broken engine could leave.
+ */
 import { describe, expect, test } from 'vitest'
 import type { SessionDocument } from '../../../src/index.js'
 import { sessionOf } from '../storm/stored-session.js'

@@ -1,6 +1,7 @@
 /**
- * Compares what clients with keys got with what is stored in the end: on top of the verdict on storms, each message is answered,
- * each of its replies is the same, and no session is left that no client knows. It reads nothing and runs nothing.
+ * Compares what clients with keys got with what is stored in the end: on top of the verdict on storms, each message is
+ * answered, each of its replies is the same, and no session is left that no client knows. It reads
+ * nothing and runs nothing.
  */
 import type { SessionDocument } from '../../../src/index.js'
 import { kindOf } from '../storm/turn-record.js'

@@ -1,6 +1,6 @@
 /**
- * One server process: an engine over the store, served over HTTP as an application would. It may be killed at any moment. Started
- * by serve-in-processes.ts.
+ * One server process: an engine over the store, served over HTTP as an application would. It may be killed at any
+ * moment. Started by serve-in-processes.ts.
  */
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import type { SessionDocument } from '../../../src/index.js'

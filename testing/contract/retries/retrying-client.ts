@@ -1,6 +1,6 @@
 /**
- * A client that has one conversation: each message gets a new key and is sent again, as it was, after every error and every lost
- * reply, to whatever worker is there; sometimes to two at once, and sometimes although it was answered.
+ * A client that has one conversation: each message gets a new key and is sent again, as it was, after every error and
+ * every lost reply, to whatever worker is there; sometimes to two at once, and sometimes although it was answered.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { SeededRandom } from '../seeded-random.js'
@@ -22,7 +22,10 @@ export interface ClientOptions {
 
 /** One in so many messages ends its session, and one in so many fails. */
 const oneIn = 40
-/** Chances: a message goes to two workers at once; its reply is not awaited; it is sent again although it was answered; an old one is. */
+/**
+ * Chances: a message goes to two workers at once; its reply is not awaited; it is sent again although it was
+ * answered; an old one is.
+ */
 const twiceAtOnce = 0.15
 const givesUpWaiting = 0.06
 const repeatsAnyway = 0.1
@@ -78,7 +81,10 @@ export class RetryingClient {
     return { message, slot, asked: this.#session, sentAt: sharedNow(), answers: [], sent: 0 }
   }
 
-  /** A session that completed is replaced by the next message, whether it names the old one or none; an aborted one is not named. */
+  /**
+   * A session that completed is replaced by the next message, whether it names the old one or none; an
+   * aborted one is not named.
+   */
   #goOnAfter(turn: KeyedTurn): void {
     const outcome = outcomeOf(turn)
     if (outcome === undefined) return

@@ -1,6 +1,6 @@
 /**
- * The coverage of flows over several workers of vitest: three test files, each in a process of its own, and the reporter of
- * the package, which is made from the sources.
+ * The coverage of flows over several workers of vitest: three test files, each in a process of its own, and the
+ * reporter of the package, which is made from the sources.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

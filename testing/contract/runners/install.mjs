@@ -1,6 +1,6 @@
 /**
- * Installs the runners that are too large for everybody (Bun, Deno, Jest: 250 MB) in a folder that neither npm nor a test
- * run reads: `node testing/contract/runners/install.mjs`. `packages/` has the versions.
+ * Installs the runners that are too large for everybody (Bun, Deno, Jest: 250 MB) in a folder that neither npm nor a
+ * test run reads: `node testing/contract/runners/install.mjs`. `packages/` has the versions.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * Checks that a conversation is tested the same in every runner: one file, copied next to a package made from the sources,
- * and run by each runner as an outside user would. Bun, Deno and Jest are large, so they are not installed with the rest
- * but by `node testing/contract/runners/install.mjs`. Without them their tests are skipped, except if
+ * Checks that a conversation is tested the same in every runner: one file, copied next to a package made from the
+ * sources, and run by each runner as an outside user would. Bun, Deno and Jest are large, so they are not installed
+ * with the rest but by `node testing/contract/runners/install.mjs`. Without them their tests are skipped, except if
  * CI is set.
  */
 import { execFileSync } from 'node:child_process'

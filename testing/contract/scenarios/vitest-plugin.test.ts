@@ -1,6 +1,6 @@
 /**
- * Checks what vitest prints for scenario files that fail: the line of the file, with the lines around it. The fixture has a set-up in
- * TypeScript and uses the package that is built.
+ * Checks what vitest prints for scenario files that fail: the line of the file, with the lines around it. The fixture
+ * has a set-up in TypeScript and uses the package that is built.
  */
 import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'

@@ -13,7 +13,10 @@ import { until } from './until.js'
 /** A running nginx. */
 export interface Nginx {
   readonly port: number
-  /** Takes another configuration, as `nginx -s reload`. Resolves when no process with the old one takes connections any more. */
+  /**
+   * Takes another configuration, as `nginx -s reload`. Resolves when no process with the old one
+   * takes connections any more.
+   */
   reload(configuration: string): Promise<void>
   close(): Promise<void>
 }

@@ -31,10 +31,14 @@ export interface PostgresServer {
 const binaries = findBinaries()
 const isRoot = process.getuid?.() === 0
 
-/** Not `runuser`, which stays as a process of its own: this one becomes the program. It ends with the tests' process. */
+/**
+ * Not `runuser`, which stays as a process of its own: this one becomes the program. It ends with the tests' process.
+ */
 const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=QUIT'] as const
 
-/** Whether tests that need a server are left out: on a laptop without one. Where `CI` is set they must run, and fail. */
+/**
+ * Whether tests that need a server are left out: on a laptop without one. Where `CI` is set they must run, and fail.
+ */
 export const isPostgresMissing: boolean = process.env.CI === undefined && binaries === undefined
 
 /** Starts a server. */

@@ -24,7 +24,9 @@ export interface RedisCluster {
 const shardCount = 3
 const slotCount = 16_384
 
-/** After so long a silence a master counts as lost. Short, but not so short that a busy machine looks like a dead one. */
+/**
+ * After so long a silence a master counts as lost. Short, but not so short that a busy machine looks like a dead one.
+ */
 const nodeTimeoutMs = 2_000
 
 /** Starts a cluster. */

@@ -21,7 +21,9 @@ export interface TcpProxy {
   close(): Promise<void>
 }
 
-/** Starts a proxy before `targetPort`. @param countsCommands - Whether the server is a Redis whose commands are wanted. */
+/**
+ * Starts a proxy before `targetPort`. @param countsCommands - Whether the server is a Redis whose commands are wanted.
+ */
 export async function startTcpProxy(targetPort: number, countsCommands = true): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let commands: string[] = []

@@ -1,4 +1,5 @@
-// Upstash's REST API in front of a real Redis, as far as its client uses it. Written from its reference; Upstash itself is not run.
+// Upstash's REST API in front of a real Redis, as far as its client uses it. Written from its reference;
+// Upstash itself is not run.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { createClient } from '@keyv/redis'

@@ -209,7 +209,10 @@ function turnWhere(isCalm: boolean): fc.Arbitrary<Omit<TurnPlan, 'flow'>> {
 /** How many turns there are for each command of another kind. */
 const turnsToOthers = 4
 
-/** Up to twenty commands in a row, most of them turns of one flow. In calm runs little else happens, so that sessions grow. */
+/**
+ * Up to twenty commands in a row, most of them turns of one flow. In calm runs little else
+ * happens, so that sessions grow.
+ */
 export const commands: fc.Arbitrary<Iterable<Command>> = fc.tuple(flow, fc.boolean()).chain(([usual, isCalm]) => {
   const flowOfTurn = fc.oneof(
     { weight: isCalm ? 40 : 5, arbitrary: fc.constant(usual) },

@@ -1,7 +1,7 @@
 /**
- * How long the lists of a session may become (design 8.3), as plainly as possible: the oldest turns, messages and attachments go
- * until a list fits; what a turn itself added stays. In these conversations each turn begins with a message of the user, so a
- * memory loses whole turns.
+ * How long the lists of a session may become (design 8.3), as plainly as possible: the oldest turns, messages and
+ * attachments go until a list fits; what a turn itself added stays. In these conversations each turn begins with a
+ * message of the user, so a memory loses whole turns.
  */
 import type { StoredMessage } from '../../../src/index.js'
 import type { ModelCompaction, ModelLimits, ModelSession, ModelTurn, Rules } from './model-types.js'
@@ -108,8 +108,8 @@ export function isSummaryDue(
 }
 
 /**
- * The session with a summary in place of the oldest messages. The same one if the limits have made the memory short enough, or if
- * it does not begin with the messages that were summarized any more.
+ * The session with a summary in place of the oldest messages. The same one if the limits have made the memory short
+ * enough, or if it does not begin with the messages that were summarized any more.
  *
  * @param read - The session as the summary read it. Later turns may have changed it. Default: it is as it was.
  */

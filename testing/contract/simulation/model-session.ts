@@ -149,7 +149,9 @@ function saidIn({ steps }: ModelSession, step: string): readonly string[] {
   return (steps[step]?.state.said as string[] | undefined) ?? []
 }
 
-/** The session with one more turn. A content type that a move sets stays until the next move; any other is of one reply. */
+/**
+ * The session with one more turn. A content type that a move sets stays until the next move; any other is of one reply.
+ */
 function answered(session: ModelSession, { message, id }: TakenTurn, reply: string, step: string): ModelSession {
   const [verb] = message.split(' ')
   const isMove = step !== (session.step ?? (session.flow === 'Talk' ? 'Chat' : 'Collect'))

@@ -1,6 +1,6 @@
 /**
- * Plans of several things that happen at once: turns, deletes, an outsider's writes, the passing of time and a wall clock that is
- * set, on two sessions and two engines. `schedules.ts` plays them.
+ * Plans of several things that happen at once: turns, deletes, an outsider's writes, the passing of time and a wall
+ * clock that is set, on two sessions and two engines. `schedules.ts` plays them.
  */
 import fc from 'fast-check'
 import { defaultRules } from './model-lists.js'
@@ -10,15 +10,18 @@ import { rules } from './rules.js'
 import type { SeatIndex } from './world.js'
 
 /**
- * One of the two sessions that are there at the start; a new one; or that of the last streamed turn before it that starts a new
- * one: its reader learns the ID while the turn runs.
+ * One of the two sessions that are there at the start; a new one; or that of the last streamed turn before it that
+ * starts a new one: its reader learns the ID while the turn runs.
  */
 export type Place = 0 | 1 | 'new' | 'learnt'
 
 /** Nobody reads the turn while it runs; or a reader reads its stream to the end, or stops after that many events. */
 type Reader = 'none' | 'to the end' | number
 
-/** The sessions at the start belong to nobody. For an awaited stranger, turns of the session wait in the middle of their flow code. */
+/**
+ * The sessions at the start belong to nobody. For an awaited stranger, turns of the session wait in the
+ * middle of their flow code.
+ */
 type Caller = 'owner' | 'stranger' | 'awaited stranger'
 
 /** A turn whose request the runtime drops at one of its moments. */
@@ -72,7 +75,10 @@ export function isForeign(action: Action | undefined): boolean {
   return action !== undefined && 'by' in action && action.place !== 'new' && action.by !== 'owner'
 }
 
-/** Where an action works: the place of a session that is there at the start, or the number of the turn that starts it, from 2. */
+/**
+ * Where an action works: the place of a session that is there at the start, or the number of the
+ * turn that starts it, from 2.
+ */
 export function siteOf({ actions }: Plan, index: number): number | undefined {
   const action = actions[index]
   if (action === undefined || !('place' in action)) return undefined
@@ -112,7 +118,10 @@ const turn: fc.Arbitrary<TurnAction> = fc.record({
 /** The same message to both engines. As time stands still, the turns differ in nothing but their IDs. */
 const twins: fc.Arbitrary<Action[]> = turn.map((one) => [one, { ...one, seat: one.seat === 0 ? 1 : 0, isTwin: true }])
 
-/** A streamed turn that starts a session, and what its reader, or somebody who was given the ID, does with that while the turn runs. */
+/**
+ * A streamed turn that starts a session, and what its reader, or somebody who was given the ID, does with
+ * that while the turn runs.
+ */
 const learntEarly: fc.Arbitrary<Action[]> = fc
   .tuple(
     turn,

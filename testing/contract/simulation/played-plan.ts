@@ -9,7 +9,10 @@ export interface PlayedPlan {
   readonly plan: Plan
   readonly world: World
   readonly timeline: Timeline
-  /** The IDs of the two sessions that are there at the start, and, by {@link siteOf}, of new ones that readers learnt while they began. */
+  /**
+   * The IDs of the two sessions that are there at the start, and, by {@link siteOf}, of new ones that readers
+   * learnt while they began.
+   */
   readonly sessions: ReadonlyMap<number, string>
   /** By action: the message of a turn, its moments, and the answer. Absent: it was not answered. */
   readonly messages: readonly string[]
@@ -61,7 +64,10 @@ export function committedAction({ actionOf }: PlayedPlan, effect: Effect): numbe
   return actionOf.get(committedTurn(effect) ?? '')
 }
 
-/** Whether a write may take effect after its time was over. A client that stays gets that error; one that left gets none. */
+/**
+ * Whether a write may take effect after its time was over. A client that stays gets that error;
+ * one that left gets none.
+ */
 export function mayTimeOut({ plan, dropped, taken }: PlayedPlan): boolean {
   return dropped.size > 0 || taken.size > 0 || plan.actions.some(({ kind }) => kind === 'wait')
 }

@@ -1,4 +1,6 @@
-/** What must be true of each change of the store: it is one that the contract knows, as the reference model makes it. */
+/**
+ * What must be true of each change of the store: it is one that the contract knows, as the reference model makes it.
+ */
 import { expect } from 'vitest'
 import { summarized } from './model-lists.js'
 import { lastTurnOf, newSession, take } from './model-session.js'
@@ -54,7 +56,10 @@ function checkCommit(played: PlayedPlan, effect: Effect, base: ModelSession, ses
   expect(session, 'the committed turn').toEqual(taken.failed === undefined ? taken.after : 'nothing')
 }
 
-/** What a running session is stored as without a turn: a checkpoint, a summary or its cost, or the error of a turn that was too large. */
+/**
+ * What a running session is stored as without a turn: a checkpoint, a summary or its cost, or the error of a
+ * turn that was too large.
+ */
 function checkNoTurn(played: PlayedPlan, effect: Effect, base: ModelSession, session: ModelSession): void {
   if (session.errors.length > base.errors.length) {
     checkFailed(base, session, 'running')
@@ -68,7 +73,10 @@ function checkNoTurn(played: PlayedPlan, effect: Effect, base: ModelSession, ses
   }
 }
 
-/** A summary replaces the messages that a committed turn of the same engine left, and keeps what came after them; or it only costs. */
+/**
+ * A summary replaces the messages that a committed turn of the same engine left, and keeps what came
+ * after them; or it only costs.
+ */
 function checkSummary(
   { plan, timeline }: PlayedPlan,
   { by, sessionId, tick }: Effect,

@@ -3,7 +3,10 @@ import { expect } from 'vitest'
 import type { ExecuteDeleteResult, ExecuteResult } from '../../../src/index.js'
 import { askedFor, type PlayedPlan, spanOf } from './played-plan.js'
 
-/** Checks that they are answered as for an unknown ID. In `schedules.ts`, turns of the session wait for some of them: none waits for a turn. */
+/**
+ * Checks that they are answered as for an unknown ID. In `schedules.ts`, turns of the session wait for some of
+ * them: none waits for a turn.
+ */
 export function checkStranger(played: PlayedPlan, index: number): void {
   const answer = played.turns.get(index)
   const deleted = played.deletes.get(index)

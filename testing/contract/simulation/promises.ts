@@ -1,6 +1,7 @@
 /**
  * What must be true of any run, whatever was done at once and in whatever order: the promises of design 2 that time can
- * break. Each change of the store is compared with the reference model (`promises-of-changes.ts`), each answer with the changes.
+ * break. Each change of the store is compared with the reference model (`promises-of-changes.ts`), each
+ * answer with the changes.
  */
 import { expect } from 'vitest'
 import type { ExecuteResult } from '../../../src/index.js'
@@ -69,17 +70,17 @@ function checkTurn(played: PlayedPlan, index: number): void {
 }
 
 /**
- * Whether a new session was stored again as it was before: the store's answer was lost, and another process deleted the session
- * before it was read back. It looks like a session that was never stored.
+ * Whether a new session was stored again as it was before: the store's answer was lost, and another process deleted the
+ * session before it was read back. It looks like a session that was never stored.
  */
 function isRepeatedCreate({ before, after }: Effect, committed: Effect | undefined): boolean {
   return before === undefined && committed?.before === undefined && after?.revision === committed?.after?.revision
 }
 
 /**
- * From when on a turn may have found its session missing. In the engine that began the session: from its first document on, because
- * the first turn had the lock until then. In the other one: from when on requests were under way there, because what one of them
- * loads is the answer for those that wait behind it.
+ * From when on a turn may have found its session missing. In the engine that began the session: from its first document
+ * on, because the first turn had the lock until then. In the other one: from when on requests were under way there,
+ * because what one of them loads is the answer for those that wait behind it.
  */
 function missingFrom(played: PlayedPlan, index: number): number {
   const { plan, timeline } = played

@@ -5,7 +5,8 @@ import type { ExecuteResult, FlowStream, FlowStreamEvent } from '../../../src/in
 /**
  * Reads a turn to its end.
  *
- * @param beforeRead - Awaited before each event is read, with those before it; returns whether the reader stops instead.
+ * @param beforeRead - Awaited before each event is read, with those before it; returns whether
+ * the reader stops instead.
  * @returns The answer; `undefined` if the reader stopped.
  */
 export async function readTurn(

@@ -218,7 +218,10 @@ export class ReferenceModel {
     }
   }
 
-  /** What is stored after the reply, of a session that is loaded anew. If it cannot be, only the summary is lost, and if that is known what it has cost is kept. */
+  /**
+   * What is stored after the reply, of a session that is loaded anew. If it cannot be, only the summary is lost, and if
+   * that is known what it has cost is kept.
+   */
   #summarize(id: string, session: ModelSession): void {
     const { compaction } = this.#rules
     const after = compaction === undefined ? session : summarized(session, compaction)

@@ -1,6 +1,6 @@
 /**
- * A runtime that drops requests, as workerd does when a client has gone. Their timers never end. Their work goes on never, or long
- * afterwards, when another request has taken the lock of the session.
+ * A runtime that drops requests, as workerd does when a client has gone. Their timers never end. Their work goes on
+ * never, or long afterwards, when another request has taken the lock of the session.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { VirtualClock } from '../../index.js'

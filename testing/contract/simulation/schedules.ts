@@ -1,6 +1,6 @@
 /**
- * Plays a plan on two engines, in every order that fast-check's scheduler finds. A store's request and its answer are two separate
- * moments. `promises.ts` checks the result.
+ * Plays a plan on two engines, in every order that fast-check's scheduler finds. A store's request and its answer are
+ * two separate moments. `promises.ts` checks the result.
  */
 import type fc from 'fast-check'
 import type { ExecuteDeleteResult, ExecuteResult, FlowRunInput, SessionStore } from '../../../src/index.js'
@@ -112,7 +112,10 @@ class Player implements PlayedPlan {
     for (await settle(); this.#scheduler.count() > 0; await settle()) await this.#scheduler.waitOne()
   }
 
-  /** Nobody waits for a dropped request for ever: those in the queue get the lock in time, and so does a delete that comes last. */
+  /**
+   * Nobody waits for a dropped request for ever: those in the queue get the lock in time, and so does
+   * a delete that comes last.
+   */
   async #endDropped(): Promise<void> {
     const { world, dropped } = this
     const pass = async (): Promise<void> => {
@@ -251,7 +254,10 @@ class Player implements PlayedPlan {
     }
   }
 
-  /** A turn whose lock was taken writes no more. If it had sent its commit before, its summary may follow under a lock of its own. */
+  /**
+   * A turn whose lock was taken writes no more. If it had sent its commit before, its summary may follow
+   * under a lock of its own.
+   */
   #checkMayWrite(what: string): void {
     const index = this.#requests?.current ?? -1
     if (!this.taken.has(index)) return

@@ -1,5 +1,5 @@
-// The same promises on a runtime that drops requests: whoever waits takes the lock, and the old holder writes no more. The file is
-// one of its own because Node.js slows down where it follows requests.
+// The same promises on a runtime that drops requests: whoever waits takes the lock, and the old holder writes no more.
+// The file is one of its own because Node.js slows down where it follows requests.
 //
 // SIMULATION_RUNS and SIMULATION_SEED are those of `simulation.test.ts`; one in fifty of the runs is played here.
 import fc from 'fast-check'

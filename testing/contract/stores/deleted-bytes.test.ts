@@ -1,6 +1,6 @@
 /**
- * Decides what is left on the disk of a session that was deleted, in each database, and that the commands of docs/operations.md
- * remove it. Each session has a canary, a text that is found nowhere else.
+ * Decides what is left on the disk of a session that was deleted, in each database, and that the commands of
+ * docs/operations.md remove it. Each session has a canary, a text that is found nowhere else.
  */
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
@@ -42,7 +42,10 @@ async function isIn(place: string, text: string): Promise<boolean> {
   return false
 }
 
-/** A session of three turns, in the context, the history and the memory of which is the canary; the first two turns are cut. */
+/**
+ * A session of three turns, in the context, the history and the memory of which is the canary; the
+ * first two turns are cut.
+ */
 async function talk(store: KeyvSessionStore, id: string, canary: string): Promise<void> {
   const { flow, ...rest } = newSession(id)
   let turn = turnOn({ ...rest, flow: { ...flow, context: { canary } } }, '1-a', `${canary} `.repeat(40))

@@ -1,6 +1,7 @@
 /**
  * What every driver of the Keyv store must do, as tests over a real backend: the swap, the snapshot, chunks and expiry
- * by the backend's clock. Each case uses a key of its own; texts are tested in driver-text-cases.ts, sizes in sql-cases.ts.
+ * by the backend's clock. Each case uses a key of its own; texts are tested in
+ * driver-text-cases.ts, sizes in sql-cases.ts.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

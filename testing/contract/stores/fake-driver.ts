@@ -1,5 +1,5 @@
-// A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after an
-// operation took effect, and exposes what is stored, so that a test can replace it.
+// A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after
+// an operation took effect, and exposes what is stored, so that a test can replace it.
 import { MemoryClaims } from '../../../src/stores/claims.js'
 import { pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
 import type {
@@ -12,7 +12,10 @@ import type {
   SwapOutcome,
 } from '../../../src/stores/keyv/session-driver.js'
 
-/** One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`, `remove`, `claim`, `list`. */
+/**
+ * One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`,
+ * `remove`, `claim`, `list`.
+ */
 export type FakeDriverCall = string
 
 /** What is stored under a key. A test may change it. */

@@ -1,5 +1,5 @@
-// Decides that an engine lists, erases and sweeps ten thousand sessions of a hundred owners on every store, and that nothing of an
-// owner who was erased is left: neither in what the store returns, nor in what its backend holds.
+// Decides that an engine lists, erases and sweeps ten thousand sessions of a hundred owners on every store, and that
+// nothing of an owner who was erased is left: neither in what the store returns, nor in what its backend holds.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

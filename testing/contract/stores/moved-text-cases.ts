@@ -1,6 +1,6 @@
 /**
- * What an encryption that binds each text to its place refuses, as tests over a real backend: somebody who can write to the
- * database, and has no key, puts stored texts somewhere else. And the one thing that it cannot notice.
+ * What an encryption that binds each text to its place refuses, as tests over a real backend: somebody who can write to
+ * the database, and has no key, puts stored texts somewhere else. And the one thing that it cannot notice.
  */
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'

@@ -1,5 +1,5 @@
-// A property of stores: several processes cut, append to and rewrite the lists of a session in turn, with hints that are right,
-// missing or wrong, and each of them always loads what was saved last.
+// A property of stores: several processes cut, append to and rewrite the lists of a session in turn, with hints that
+// are right, missing or wrong, and each of them always loads what was saved last.
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import { expect } from 'vitest'

@@ -1,5 +1,5 @@
-// Decides what listings cost and leave in Redis: the commands, the sets of owners and how long they live, what an earlier release
-// stored, and cursors that outlive a restart.
+// Decides what listings cost and leave in Redis: the commands, the sets of owners and how long they live, what an
+// earlier release stored, and cursors that outlive a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine } from '../../../src/index.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'

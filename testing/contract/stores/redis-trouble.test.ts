@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of sessions in Redis when the server is down, paused, killed, full, a replica, or holds something
- * else: an error, soon, never a missing session; and turns work again without help.
+ * Decides what becomes of sessions in Redis when the server is down, paused, killed, full, a replica, or holds
+ * something else: an error, soon, never a missing session; and turns work again without help.
  */
 import { createKeyv } from '@keyv/redis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'

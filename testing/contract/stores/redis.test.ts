@@ -1,4 +1,6 @@
-/** Decides that the Redis driver does what every store must do, on a real server, with each way of setting up a Keyv. */
+/**
+ * Decides that the Redis driver does what every store must do, on a real server, with each way of setting up a Keyv.
+ */
 import KeyvRedis, { createCluster, Keyv } from '@keyv/redis'
 import { afterAll, beforeAll, describe, test } from 'vitest'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'

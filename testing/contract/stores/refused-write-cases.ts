@@ -1,6 +1,6 @@
 /**
- * What must hold while a database refuses writes, through the engine: each operation fails as a whole or takes effect as a
- * whole, what is stored can still be read, and the session goes on when the database takes writes again.
+ * What must hold while a database refuses writes, through the engine: each operation fails as a whole or takes effect
+ * as a whole, what is stored can still be read, and the session goes on when the database takes writes again.
  */
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
@@ -26,8 +26,8 @@ export interface RefusingDatabase {
 type Operation = 'create' | 'append' | 'replace' | 'abort' | 'delete'
 
 /**
- * What becomes of an operation. `fails`: nothing is changed, and the session goes on afterwards. `may abort`: the same, unless
- * there is room for the few bytes that mark the session as aborted.
+ * What becomes of an operation. `fails`: nothing is changed, and the session goes on afterwards. `may abort`: the same,
+ * unless there is room for the few bytes that mark the session as aborted.
  */
 type Outcome = 'succeeds' | 'fails' | 'may abort'
 

@@ -1,6 +1,6 @@
 /**
- * Decides what becomes of turns and deletes while a database refuses writes: because it is out of memory, because it may
- * only be read, or because its disk is full.
+ * Decides what becomes of turns and deletes while a database refuses writes: because it is out of memory, because it
+ * may only be read, or because its disk is full.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

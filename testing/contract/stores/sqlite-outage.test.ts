@@ -1,6 +1,6 @@
 /**
- * Decides that trouble with a SQLite file is an error within its deadline, changes nothing, and is over when it is over:
- * a locked file, a read-only one, a full disk, a file that cannot be opened.
+ * Decides that trouble with a SQLite file is an error within its deadline, changes nothing, and is over when it is
+ * over: a locked file, a read-only one, a full disk, a file that cannot be opened.
  */
 import { spawn } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'

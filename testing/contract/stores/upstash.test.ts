@@ -1,4 +1,7 @@
-/** Decides that sessions in Upstash Redis do what every store must do, over the real client and a stand-in for its server. */
+/**
+ * Decides that sessions in Upstash Redis do what every store must do, over the real client and a
+ * stand-in for its server.
+ */
 import { Redis } from '@upstash/redis'
 import { createUpstashStore, type UpstashStoreOptions } from 'turnkeeper/upstash'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

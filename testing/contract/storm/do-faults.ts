@@ -25,8 +25,8 @@ export interface FaultyServer {
 export type FaultCounts = Readonly<Record<Fault['kind'], number>>
 
 /**
- * Does the faults, each at its time. Those of workers and connections strike while the server is paused or down, too; the server has
- * one trouble at a time.
+ * Does the faults, each at its time. Those of workers and connections strike while the server is paused or down, too;
+ * the server has one trouble at a time.
  *
  * @param troubles - Receives what went wrong, in words.
  */

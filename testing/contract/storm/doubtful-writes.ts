@@ -1,6 +1,6 @@
 /**
- * A store in front of another that notices writes whose reply was lost: the write failed, and a later read shows that it
- * took effect. It changes nothing. What it notices shows that a storm strikes between request and reply.
+ * A store in front of another that notices writes whose reply was lost: the write failed, and a later read shows that
+ * it took effect. It changes nothing. What it notices shows that a storm strikes between request and reply.
  */
 import { FlowError, type SessionDocument, type SessionSaveHint, type SessionStore } from '../../../src/index.js'
 import { optionalOperationsOf } from '../optional-operations.js'

@@ -42,7 +42,9 @@ export function stormSchedule(
   return [...cuts, ...workerKills, ...serverFaults].sort((one, other) => one.at - other.at)
 }
 
-/** Random times, spread so that there are quiet and busy moments, but no long period with all of them or without any. */
+/**
+ * Random times, spread so that there are quiet and busy moments, but no long period with all of them or without any.
+ */
 function spread(random: SeededRandom, seconds: number, rate: number): number[] {
   const count = Math.max(2, Math.ceil(rate * seconds))
   return Array.from({ length: count }, (_, index) => ((index + random.next()) / count) * seconds * 1_000)

@@ -1,4 +1,7 @@
-/** Decides that a storm also fails for problems other than stored sessions, and that its schedule and journals can be trusted. */
+/**
+ * Decides that a storm also fails for problems other than stored sessions, and that its schedule and
+ * journals can be trusted.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

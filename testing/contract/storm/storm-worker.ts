@@ -41,7 +41,9 @@ const longestPauseMs = 20
 const longestPauseAfterFailureMs = 150
 /** One in so many messages ends its session, and one in so many fails. */
 const oneIn = 400
-/** In the end: turns on one slot until one is acknowledged, and milliseconds by which the wait before the next grows. */
+/**
+ * In the end: turns on one slot until one is acknowledged, and milliseconds by which the wait before the next grows.
+ */
 const mostAttempts = 20
 const retryAfterMs = 20
 

@@ -65,8 +65,8 @@ export class StormWorkers {
   }
 
   /**
-   * Whether every worker has had a turn acknowledged, or is gone: before that a fault disturbs nothing, and a busy machine takes
-   * seconds.
+   * Whether every worker has had a turn acknowledged, or is gone: before that a fault disturbs nothing, and a
+   * busy machine takes seconds.
    */
   haveServed(): boolean {
     return this.#places.every((child, place) => hasEnded(child) || hasServed(this.journals[place] ?? ''))

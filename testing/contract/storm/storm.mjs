@@ -1,4 +1,5 @@
-// Runs the storm, the contention, or the storm of repeats in ../retries, for as long as one likes: the tests, with settings from flags.
+// Runs the storm, the contention, or the storm of repeats in ../retries, for as long as one likes: the tests,
+// with settings from flags.
 //
 //   npm run storm                                  20 seconds, a random seed
 //   npm run storm -- --seconds 300 --seed 7

@@ -1,7 +1,8 @@
 /**
  * The flow that storms talk to, and an engine for it. Each turn changes everything that a turn can change: the state
- * counts the turns, a model's messages fill the memory, and the reply contains the count; so half a turn would be noticed. The state
- * also knows each sender's last message, so a turn that came twice is noticed when the history has lost it.
+ * counts the turns, a model's messages fill the memory, and the reply contains the count; so half a turn would be
+ * noticed. The state also knows each sender's last message, so a turn that came twice is noticed when
+ * the history has lost it.
  */
 import {
   Flow,

@@ -1,4 +1,6 @@
-/** Decides that the verdict on a storm sees what is wrong: each forged history is one that a broken store could leave. */
+/**
+ * Decides that the verdict on a storm sees what is wrong: each forged history is one that a broken store could leave.
+ */
 import { describe, expect, test } from 'vitest'
 import type { SessionDocument } from '../../../src/index.js'
 import { sessionOf } from './stored-session.js'

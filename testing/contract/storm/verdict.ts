@@ -215,7 +215,9 @@ function isCut(session: SessionDocument, { reply }: TurnAnswer): boolean {
   return turnOf(reply) < firstKept(session)
 }
 
-/** Of two acknowledged turns with the same number in one session, one has replaced the other: also where both are cut. */
+/**
+ * Of two acknowledged turns with the same number in one session, one has replaced the other: also where both are cut.
+ */
 function sameNumbers(turns: readonly TurnRecord[], sessions: ReadonlyMap<string, SessionDocument>): Violation[] {
   const found: Violation[] = []
   const messages = new Map<string, string>()

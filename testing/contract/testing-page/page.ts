@@ -1,6 +1,6 @@
 /**
- * A page on testing as its reader meets it: blocks of code to put into files, and what is printed. A test takes each block by a part of
- * its text, and runs it or compares it. `unused` has the places of those that no test took.
+ * A page on testing as its reader meets it: blocks of code to put into files, and what is printed. A test takes each
+ * block by a part of its text, and runs it or compares it. `unused` has the places of those that no test took.
  */
 import { spawnSync } from 'node:child_process'
 import {

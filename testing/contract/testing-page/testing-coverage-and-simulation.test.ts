@@ -1,4 +1,7 @@
-/** Runs docs/testing-coverage-and-simulation.md: its programs, its configuration of vitest, and everything that they print. */
+/**
+ * Runs docs/testing-coverage-and-simulation.md: its programs, its configuration of vitest, and
+ * everything that they print.
+ */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import {

@@ -1,4 +1,7 @@
-/** Runs docs/testing-models.md: its programs, the second with the meanings that were recorded, and a script that runs out. */
+/**
+ * Runs docs/testing-models.md: its programs, the second with the meanings that were recorded,
+ * and a script that runs out.
+ */
 import { readFileSync } from 'node:fs'
 import type { FlowConstructor } from 'turnkeeper'
 import { Conversation } from 'turnkeeper/testing'

@@ -1,5 +1,6 @@
 /// <reference types="node" />
-// Runs by the published `HttpAgent` of `@ag-ui/client`, which checks the order and the form of every event, over real HTTP.
+// Runs by the published `HttpAgent` of `@ag-ui/client`, which checks the order and the form of
+// every event, over real HTTP.
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -34,8 +35,8 @@ interface AgentConfig {
 type AgentConstructor = new (config: AgentConfig) => Agent
 
 /**
- * As `fetch`. When a connection is lost, the agent also cancels the body that has failed, and leaves the rejection of that unhandled,
- * which would end the test run.
+ * As `fetch`. When a connection is lost, the agent also cancels the body that has failed, and leaves the rejection of
+ * that unhandled, which would end the test run.
  */
 async function fetchQuietly(url: string, init: RequestInit): Promise<unknown> {
   const { ok, status, headers, body } = await fetch(url, init)

@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// The server of the tests: a flow over a model that the test controls, and the page for one version of the AI SDK. The network between
-// them can be cut. The user is the one that the cookie names.
+// The server of the tests: a flow over a model that the test controls, and the page for one version of the AI SDK. The
+// network between them can be cut. The user is the one that the cookie names.
 import { existsSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'

@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// Pages on the real `@ai-sdk/react` in Chromium, each version of it: what users do, over a network that fails, and how often the
-// model was called for it.
+// Pages on the real `@ai-sdk/react` in Chromium, each version of it: what users do, over a network that fails, and how
+// often the model was called for it.
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
 import { closeBrowser, launchBrowser, openPage } from '../browser/chromium.js'

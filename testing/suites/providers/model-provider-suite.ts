@@ -1,6 +1,7 @@
 /**
  * What every model provider must do, as tests for any runner. The cases say what the model has to answer and what the
- * engine must get; the caller supplies a provider whose model gives these answers, over a fake service or from a script.
+ * engine must get; the caller supplies a provider whose model gives these answers, over a fake service or from a
+ * script.
  */
 
 import { withDeadline } from '../stores/failure.js'
@@ -49,7 +50,8 @@ const allCases: readonly ModelSuiteCase[] = [
  * describe('our gateway', () => {
  *   modelProviderSuite(test, (answers) => {
  *     const wire = fakeGateway(answers)
- *     return { provider: gatewayProvider({ fetch: wire.fetch, apiKey: canary }), model: 'small', asked: () => wire.bodies }
+ *     const provider = gatewayProvider({ fetch: wire.fetch, apiKey: canary })
+ *     return { provider, model: 'small', asked: () => wire.bodies }
  *   }, { secret: canary })
  * })
  * ```

@@ -23,9 +23,9 @@ export interface ModelSuiteReply {
 
 /**
  * What goes wrong instead: a status (429 with `Retry-After: 1`, 500, 529), a body that is not valid JSON, a tool call
- * (of `look_up`) whose arguments are not valid JSON, or no answer until the signal fires. Or, only in a stream, after the
- * words `It is`: the connection is closed (`cut`), nothing comes until the signal fires (`stall`), or the server reports
- * that it is overloaded (`broken-off`).
+ * (of `look_up`) whose arguments are not valid JSON, or no answer until the signal fires. Or, only in a stream, after
+ * the words `It is`: the connection is closed (`cut`), nothing comes until the signal fires (`stall`), or the server
+ * reports that it is overloaded (`broken-off`).
  */
 export interface ModelSuiteFailure {
   readonly failure:
@@ -49,7 +49,8 @@ export interface ModelSuiteSubject {
   /** The name of a model that gives the answers, one for each request, in order. */
   readonly model: string
   /**
-   * The bodies of the requests that the provider sent, oldest first, unchanged: the suite looks for words in their JSON.
+   * The bodies of the requests that the provider sent, oldest first, unchanged: the suite looks for words in their
+   * JSON.
    */
   asked(): readonly unknown[]
   /** How many answers are being sent at this moment. Default: the suite does not check whether one was left open. */
@@ -66,8 +67,8 @@ export interface ModelProviderSuiteOptions {
    */
   readonly secret?: string
   /**
-   * Cases that this provider does not pass, by name, each with the reason. The beginning of their names, before the colon,
-   * leaves out a whole group: `streams` for models without a stream, `output`, `media`. Default: none.
+   * Cases that this provider does not pass, by name, each with the reason. The beginning of their names, before the
+   * colon, leaves out a whole group: `streams` for models without a stream, `output`, `media`. Default: none.
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /** Milliseconds a case may take: beyond it the case fails. Keep it below the runner's own limit. Default 30 000. */

@@ -1,4 +1,7 @@
-/** Cases of the greatest age of a session, for stores that have one: by a clock that the test moves, or by the stored expiry. */
+/**
+ * Cases of the greatest age of a session, for stores that have one: by a clock that the test moves, or by the stored
+ * expiry.
+ */
 import type { SessionDocument } from '../../../src/index.js'
 import type { CheckedStore } from './checked-store.js'
 import { newSession, nextTurn } from './documents.js'

@@ -1,4 +1,5 @@
-// Stores that share or cache what they should not, or mix what is written at once: each fails the cases that are there for it.
+// Stores that share or cache what they should not, or mix what is written at once: each fails the cases that are there
+// for it.
 import { describe, test } from 'vitest'
 import type { SessionDocument, SessionSaveHint } from '../../../src/index.js'
 import { type BrokenStore, expectCaught, type TextEntry, TextStore } from '../../contract/text-store.js'

@@ -229,7 +229,8 @@ export const hintCases: readonly SuiteCase[] = [
     rule: rules.hint,
     async run(bench) {
       const { store, first } = await openWithTurns(bench)
-      // This happens if a step was renamed: the namespace is new to the store, and the hint counts only this turn's messages.
+      // This happens if a step was renamed: the namespace is new to the store, and the hint counts only this turn's
+      // messages.
       const { Ask, ...rest } = first.flow.memory
       const renamed = withMemory(first, { ...rest, Asking: { messages: Ask?.messages ?? [] } })
       const turn = nextTurn(renamed, { namespaces: ['Asking'] })

@@ -1,6 +1,6 @@
 /**
- * Which cases of a suite are left out, and why, and how each is registered. An unknown name or an empty reason is refused
- * before any case is registered.
+ * Which cases of a suite are left out, and why, and how each is registered. An unknown name or an empty reason is
+ * refused before any case is registered.
  */
 import { invalidInput } from '../../../src/util/options.js'
 import type { SuiteTest } from './suite-options.js'

@@ -38,7 +38,9 @@ function grown(document: SessionDocument, from: number, removed: number): Lists 
   }
 }
 
-/** Saves documents one after the other, each with the lists that `lists` makes of the one before, through two handles. */
+/**
+ * Saves documents one after the other, each with the lists that `lists` makes of the one before, through two handles.
+ */
 async function saveAll(
   bench: SuiteBench,
   first: Lists,

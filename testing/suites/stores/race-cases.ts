@@ -215,7 +215,8 @@ export const raceCases: readonly SuiteCase[] = [
       const write = async (): Promise<void> => {
         let last = first
         for (let count = 0; count < 30; count++) {
-          // Every third save rewrites everything and has no hint, so that a reader could meet old entries next to new ones.
+          // Every third save rewrites everything and has no hint, so that a reader could meet old entries next to new
+          // ones.
           const turn = count % 3 === 2 ? { ...nextTurn(shrunk(last)), hint: undefined } : nextTurn(last)
           written.set(turn.document.revision, turn.document)
           await writer.save(turn.document, last.revision, turn.hint)

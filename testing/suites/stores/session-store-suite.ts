@@ -15,9 +15,9 @@ export type { SessionStoreSuiteOptions, SuiteTest } from './suite-options.js'
 const defaultDeadlineMs = 30_000
 
 /**
- * Registers the tests that a {@link SessionStore} must pass. Session IDs are random, but for a few hostile ones that are
- * emptied first; what the tests store stays behind. So give it data that can be thrown away, and let no other run of the
- * suite use them at the same time.
+ * Registers the tests that a {@link SessionStore} must pass. Session IDs are random, but for a few hostile ones that
+ * are emptied first; what the tests store stays behind. So give it data that can be thrown away, and let no other run
+ * of the suite use them at the same time.
  *
  * @param test - Registers one test: that of vitest, Jest, Bun or `node:test`, or `Deno.test`.
  * @param createStore - Makes a fresh handle. The suite closes every handle that it gets.

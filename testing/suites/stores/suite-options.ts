@@ -14,14 +14,14 @@ export interface SuiteTest {
 /** The options of `sessionStoreSuite`. Everything is optional. */
 export interface SessionStoreSuiteOptions {
   /**
-   * Another handle on the data of `store`, as a second process or a restarted one would have it. `store` is open. Default:
-   * another call of `createStore`, which is right where every handle leads to one backend. A store that keeps its data to
-   * itself needs this option, or the cases that need two handles fail and say so.
+   * Another handle on the data of `store`, as a second process or a restarted one would have it. `store` is open.
+   * Default: another call of `createStore`, which is right where every handle leads to one backend. A store that keeps
+   * its data to itself needs this option, or the cases that need two handles fail and say so.
    */
   readonly reopen?: (store: SessionStore) => SessionStore | Promise<SessionStore>
   /**
-   * Makes the session that is stored under `sessionId` unreadable without the store: puts bytes in its place that are not a
-   * document. A handle opened later must meet them. Default: the cases that need it are left out.
+   * Makes the session that is stored under `sessionId` unreadable without the store: puts bytes in its place that are
+   * not a document. A handle opened later must meet them. Default: the cases that need it are left out.
    *
    * @param store - A handle on the data, open.
    */
@@ -31,21 +31,22 @@ export interface SessionStoreSuiteOptions {
   /** Whether the store has `claim`. Default `false`: its cases are left out. */
   readonly claims?: boolean
   /**
-   * Given where the store has `lease`: the milliseconds after which the lease of a holder that is gone is free. They are passed to
-   * `lease`; a store that has a setting of its own is made with the same number. The suite waits as long a few times, so take some
-   * hundred. Default: the cases of leases are left out.
+   * Given where the store has `lease`: the milliseconds after which the lease of a holder that is gone is free. They
+   * are passed to `lease`; a store that has a setting of its own is made with the same number. The suite waits as long
+   * a few times, so take some hundred. Default: the cases of leases are left out.
    */
   readonly leases?: { readonly ttlMs: number }
   /** Whether the store has `list`. Default `false`: its cases are left out. */
   readonly lists?: boolean
   /**
-   * Given where the store can have an absolute time to live. It needs `advance` where the store goes by a clock that a test moves, and
-   * `expiresAt` where a backend decides, which goes by the document's `createdAt`. Default: the cases of it are left out.
+   * Given where the store can have an absolute time to live. It needs `advance` where the store goes by a clock that a
+   * test moves, and `expiresAt` where a backend decides, which goes by the document's `createdAt`. Default: the cases
+   * of it are left out.
    */
   readonly absoluteTtl?: {
     /**
-     * Makes a store whose sessions end `absoluteTtlMs` after their creation and `ttlMs` after their last save, in milliseconds;
-     * without one of them, never by it. With `expiresAt`, all stores that it makes have the same data.
+     * Makes a store whose sessions end `absoluteTtlMs` after their creation and `ttlMs` after their last save, in
+     * milliseconds; without one of them, never by it. With `expiresAt`, all stores that it makes have the same data.
      */
     createStore(times: {
       readonly absoluteTtlMs?: number

@@ -93,7 +93,10 @@ const echo: ModelProviderAdapter = {
   }),
 }
 
-/** An engine over a store, without its leases: with them no two engines would race, and a swap that is broken would not show. */
+/**
+ * An engine over a store, without its leases: with them no two engines would race, and a swap that is broken would not
+ * show.
+ */
 export function engineOver(store: SessionStore, flow: FlowConstructor = TalkingFlow): FlowEngine {
   return new FlowEngine({ flows: [flow], providers: [echo], sessionStore: withoutLease(store) })
 }

@@ -13,7 +13,10 @@ function expectTrouble(what: string, outcome: Outcome): void {
   fail(`${what} of a store that is down to reject with an error of the backend`, describeOutcome(outcome))
 }
 
-/** A case in which one operation meets a backend that is down: it rejects, each time, in time, with an error of the backend. */
+/**
+ * A case in which one operation meets a backend that is down: it rejects, each time, in time, with an error of the
+ * backend.
+ */
 function outageCase(what: string, call: Call): SuiteCase {
   return {
     name: `outage: ${what} rejects in time, and neither as missing nor as a conflict`,

@@ -1,4 +1,5 @@
-// A controller of NestJS 11, written without decorators, which JavaScript does not have: Nest's own parser has read the body.
+// A controller of NestJS 11, written without decorators, which JavaScript does not have: Nest's own
+// parser has read the body.
 import 'reflect-metadata'
 import { All, Controller, Module, Req, Res } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'

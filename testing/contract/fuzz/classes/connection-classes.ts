@@ -1,4 +1,7 @@
-/** Connections: bodies that come slowly or not at all, clients that go away, and requests that do not wait for each other. */
+/**
+ * Connections: bodies that come slowly or not at all, clients that go away, and requests that do
+ * not wait for each other.
+ */
 import type { SeededRandom } from '../../seeded-random.js'
 import { type RequestPlan, runPlan, withHeader } from '../plan.js'
 import { dueFor, encodePlan, inPieces, type MakeWire, type WireCase, wireOf } from '../wire-case.js'

@@ -1,4 +1,7 @@
-/** What only a `Request` in the process can be: bodies that fail, never end or lie, signals, and replies that are not read. */
+/**
+ * What only a `Request` in the process can be: bodies that fail, never end or lie, signals, and
+ * replies that are not read.
+ */
 import type { SeededRandom } from '../../seeded-random.js'
 import { type RequestPlan, runPlan, withHeader } from '../plan.js'
 import { routeClasses } from './route-classes.js'

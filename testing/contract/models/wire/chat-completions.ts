@@ -1,5 +1,5 @@
-// How a chat completions server answers: the formats that are published at platform.openai.com/docs/api-reference/chat and
-// .../chat-streaming, with the reasoning that servers other than OpenAI's put next to the content.
+// How a chat completions server answers: the formats that are published at platform.openai.com/docs/api-reference/chat
+// and .../chat-streaming, with the reasoning that servers other than OpenAI's put next to the content.
 import type { ModelSuiteReply } from '../../../suites/index.js'
 import { dataEvent, piecesOf } from './server-sent-events.js'
 import type { WireFormat } from './wire-format.js'

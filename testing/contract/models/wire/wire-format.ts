@@ -1,4 +1,5 @@
-// What the tests on the wire need of a provider: where its package sends requests, and how its server answers. Types only.
+// What the tests on the wire need of a provider: where its package sends requests, and how its
+// server answers. Types only.
 import type { AiSdkLanguageModel } from '../../../../adapters/ai-sdk/index.js'
 import type { ModelSuiteReply } from '../../../suites/index.js'
 

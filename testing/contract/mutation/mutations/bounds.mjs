@@ -1,5 +1,5 @@
-// Mutations of what keeps sessions within their bounds: cut lists, attachments, layouts, turns that are known by their ID, and
-// content types of one reply.
+// Mutations of what keeps sessions within their bounds: cut lists, attachments, layouts, turns that are known by their
+// ID, and content types of one reply.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const boundMutations = [

@@ -1,4 +1,5 @@
-// Mutations of the stores over D1 and Durable Objects. They need Miniflare, which is installed in testing/contract/runtimes.
+// Mutations of the stores over D1 and Durable Objects. They need Miniflare, which is installed in
+// testing/contract/runtimes.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const cloudflareMutations = [

@@ -1,4 +1,5 @@
-// Mutations of what a turn does once: turn.once, turn.forget, what a turn that leaves nothing else stores, keys of tools.
+// Mutations of what a turn does once: turn.once, turn.forget, what a turn that leaves nothing
+// else stores, keys of tools.
 
 const effectTests = [
   'src/engine/flow-engine.effects.',

@@ -1,5 +1,5 @@
-// Mutations of what strangers and models can make an engine do: calls and results of tools, turns at once, what owners spend, names
-// in events, configs and sessions that are too large.
+// Mutations of what strangers and models can make an engine do: calls and results of tools, turns at once, what owners
+// spend, names in events, configs and sessions that are too large.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const exposureMutations = [

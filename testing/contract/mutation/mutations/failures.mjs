@@ -1,4 +1,5 @@
-// Turns that fail: what becomes of the session, who answers for it, which text goes out, and what a client learns of the session.
+// Turns that fail: what becomes of the session, who answers for it, which text goes out, and what a
+// client learns of the session.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const failureMutations = [

@@ -143,8 +143,8 @@ export const harnessMutations = [
     rows: [
       [
         'conversation of the harness begins with a state that is not JSON',
-        'notJson',
-        { condition: "typeof value !== 'object' || !isPlain", becomes: 'false' },
+        'plain',
+        { piece: 'copyJson(value, name, Number.POSITIVE_INFINITY, refuse)', becomes: 'value' },
       ],
       [
         'conversation of the harness that begins at a step loses the initial state of the step',
@@ -531,6 +531,33 @@ export const harnessMutations = [
         'ConversationEngines.#makeStore',
         { condition: "isObject(made) && 'load' in made", becomes: 'true' },
       ],
+      [
+        'engine of the harness that is being made at the end stays open',
+        'ConversationEngines.stop',
+        { condition: 'this.#current === undefined', becomes: 'false' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/recording/replay-engine.ts',
+    tests: ['testing/recording/replay-all.'],
+    rows: [
+      [
+        'replay leaves a turn that hangs under way',
+        'ReplayEngine.close',
+        { piece: 'await this.#clock.runUntil(this.#engine.close()).catch(() => undefined)', becomes: '' },
+      ],
+    ],
+  },
+  {
+    file: 'testing/simulate/promises.ts',
+    tests: ['testing/simulate/promises.'],
+    rows: [
+      [
+        'simulation does not see a turn that is stored twice',
+        'doubled',
+        { condition: 'earlier !== undefined', becomes: 'false' },
+      ],
     ],
   },
   {
@@ -556,7 +583,7 @@ export const harnessMutations = [
       [
         'client of the harness that nobody knows does nothing',
         'retryAs',
-        { piece: '!Object.hasOwn(deeds, client)', becomes: 'false' },
+        { piece: '!Object.hasOwn(notesOfRetries, client)', becomes: 'false' },
       ],
       [
         'fault of the harness that retryAs has not made does nothing',

@@ -1,4 +1,5 @@
-// All mutations. To add one, add a row to the group of its file; `npm run mutate -- <a word of its name>` tries it alone.
+// All mutations. To add one, add a row to the group of its file;
+// `npm run mutate -- <a word of its name>` tries it alone.
 import { aiSdkMutations } from './ai-sdk.mjs'
 import { boundMutations } from './bounds.mjs'
 import { busyMutations } from './busy.mjs'

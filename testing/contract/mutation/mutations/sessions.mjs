@@ -1,4 +1,5 @@
-// Mutations of what keeps sessions: the documents, the stores and the way to them. Those of the lock are in `locks.mjs`.
+// Mutations of what keeps sessions: the documents, the stores and the way to them. Those of the
+// lock are in `locks.mjs`.
 
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const sessionMutations = [

@@ -1,4 +1,5 @@
-// Mutations of what happens to stored sessions when their flow changes: migrate, onRestore, outdated, stateSchema, former names.
+// Mutations of what happens to stored sessions when their flow changes: migrate, onRestore, outdated,
+// stateSchema, former names.
 
 const versionTests = ['src/engine/flow-engine.versions.']
 const schemaTests = ['src/engine/flow-engine.state-schema.']

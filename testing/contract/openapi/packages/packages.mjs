@@ -1,4 +1,5 @@
-// What the tests use of the packages of this folder: in JavaScript, because they are not installed where the types are checked.
+// What the tests use of the packages of this folder: in JavaScript, because they are not installed
+// where the types are checked.
 import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv from 'ajv/dist/2020.js'
 

@@ -1,4 +1,5 @@
-// What every runtime must do: each case is a row of the table in docs/deploy.md. The runtime is reached by requests alone.
+// What every runtime must do: each case is a row of the table in docs/deploy.md. The runtime is
+// reached by requests alone.
 import { expect } from 'vitest'
 import type { SessionDocument } from '../../../../src/index.js'
 import { EventReader } from '../../http/event-reader.js'

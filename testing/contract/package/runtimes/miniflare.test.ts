@@ -1,4 +1,6 @@
-/** Miniflare with `modules: true`, which reads every import of a worker itself, and refuses one whose name is computed. */
+/**
+ * Miniflare with `modules: true`, which reads every import of a worker itself, and refuses one whose name is computed.
+ */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// The handler in a page of Chromium. It is called with a `Request` and gives a `Response`; both cross into the page in pieces, so that
-// a test can read a stream while it is made, and leave it.
+// The handler in a page of Chromium. It is called with a `Request` and gives a `Response`; both cross into the page in
+// pieces, so that a test can read a stream while it is made, and leave it.
 import { chromium, type Page } from 'playwright-core'
 import type { Running } from './running.js'
 

@@ -1,6 +1,6 @@
 /**
- * The packed package on every runtime that it is said to run on, and the table of docs/deploy.md, which is what ran. Each runtime
- * is started once. One that is not installed is left out by name, and a failure in CI.
+ * The packed package on every runtime that it is said to run on, and the table of docs/deploy.md, which is what ran.
+ * Each runtime is started once. One that is not installed is left out by name, and a failure in CI.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'

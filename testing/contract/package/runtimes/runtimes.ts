@@ -1,5 +1,6 @@
 /// <reference types="node" />
-// The runtimes that the packed package is tested on: how each is started, and how a request reaches it. Each is started once.
+// The runtimes that the packed package is tested on: how each is started, and how a request reaches
+// it. Each is started once.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -51,8 +51,8 @@ export async function writeGolden(): Promise<void> {
 }
 
 /**
- * Seven turns in two namespaces, one of which is rewritten after the fifth, and a save that cuts lists and has every other
- * one. Returns what is stored in the end.
+ * Seven turns in two namespaces, one of which is rewritten after the fifth, and a save that cuts lists and has every
+ * other one. Returns what is stored in the end.
  */
 async function talk(store: KeyvSessionStore): Promise<SessionDocument> {
   let document = newSession(goldenId)

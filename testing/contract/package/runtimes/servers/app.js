@@ -1,5 +1,5 @@
-// The application that every runtime serves: the same file, with the packed package beside it. It uses what the web platform has, and
-// nothing of any runtime.
+// The application that every runtime serves: the same file, with the packed package beside it. It uses what the web
+// platform has, and nothing of any runtime.
 import { Flow, FlowEngine, finish, go, LogicStep, reply, Step } from 'turnkeeper'
 import { rollingSummary } from 'turnkeeper/compaction'
 import { createFetchHandler } from 'turnkeeper/fetch'
@@ -96,7 +96,10 @@ function textOf({ messages }) {
   return parts.map(({ text }) => text).join('')
 }
 
-/** Says what it was asked, in two pieces. `wait <gate>` holds the second one back until the gate is open; `speak` has no end. */
+/**
+ * Says what it was asked, in two pieces. `wait <gate>` holds the second one back until the gate is
+ * open; `speak` has no end.
+ */
 const provider = {
   provider: 'scripted',
   resolve: ({ name }) => ({
