@@ -11,7 +11,6 @@ import type { LockEvent } from '../session/lock-request.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { StoreOperation } from '../session/store-access.js'
 import { isPromise } from '../util/is-promise.js'
-import { checkEventName } from './event-names.js'
 
 /**
  * Events by name. Those of a session come after the store acknowledged. A payload is named through this type:
@@ -326,14 +325,12 @@ export class EngineEvents {
   }
 
   off(name: EngineEventName, listener: AnyListener): void {
-    checkEventName(name)
     const guard = this.#guards.get(listener)
     // Without a function the emitter would remove every listener of the event.
     if (guard !== undefined) this.#emitter.off(name, guard)
   }
 
   #guardOf(name: EngineEventName, listener: AnyListener): Guard {
-    checkEventName(name)
     if (typeof listener !== 'function') throw invalidInput(`A listener of '${name}' must be a function.`)
     let guard = this.#guards.get(listener)
     if (guard === undefined) {

@@ -26,6 +26,7 @@ import type {
   FlowRunInput,
   RunResponseType,
 } from './engine-options.js'
+import { checkEventName } from './event-names.js'
 import { executeTurn } from './execute-turn.js'
 import { getSession } from './get-session.js'
 import { claimNamedSession, type NamedSession } from './idempotency/claim-named-session.js'
@@ -322,18 +323,21 @@ export class FlowEngine {
    * @throws `InvalidInputError` for a name that no event has, and a listener that is not a function.
    */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    checkEventName(name)
     this.#context.events.on(name, listener)
     return this
   }
 
   /** Calls `listener` for the next event of a name, and not again. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    checkEventName(name)
     this.#context.events.once(name, listener)
     return this
   }
 
   /** Removes a listener. */
   off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+    checkEventName(name)
     this.#context.events.off(name, listener)
     return this
   }

@@ -86,12 +86,6 @@ export function checkConversationOptions(
   checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
 }
 
-/** @throws `InvalidInputError` for what is not the class of a flow, of this copy of the package or another. */
-export function checkFlow(caller: string, flow: unknown): void {
-  const isFlow = typeof flow === 'function' && 'addContext' in Object(flow.prototype)
-  if (!isFlow) throw invalidInput(`${caller}: the flow must be a class that extends Flow; got ${shownStep(flow)}.`)
-}
-
 /** @throws `InvalidInputError` for what is not the class of a step. */
 export function checkStep(caller: string, step: unknown): void {
   if (!isStepClass(step)) throw invalidInput(`${caller}: the step must be a class of a step; got ${shownStep(step)}.`)

@@ -20,7 +20,8 @@ import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-req
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import { checkConversationOptions, checkFlow, checkStart, checkStepOrId, startNames } from './check-options.js'
+import { checkFlow } from './check-flow.js'
+import { checkConversationOptions, checkStart, checkStepOrId, startNames } from './check-options.js'
 import type { RunningEngine } from './conversation-engines.js'
 import type {
   ConversationOptions,

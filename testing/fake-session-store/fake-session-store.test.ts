@@ -342,7 +342,7 @@ describe('a fault that could never strike is refused', () => {
       (store) => store.delayNext('save', undefined as never),
     ],
     [
-      'hangNext: latencyMs must be a number of at least 0, or Infinity for no bound; got 5s.',
+      "hangNext: latencyMs must be a number of at least 0, or Infinity for no bound; got the text '5s'.",
       (store) => store.hangNext('save', { latencyMs: '5s' as never }),
     ],
     ["rivalWrites: there is no option 'time'.", (store) => store.rivalWrites(misspelt)],

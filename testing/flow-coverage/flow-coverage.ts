@@ -6,7 +6,7 @@
 
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { checkOptionNames, hintAt, invalidInput, notAnEngine } from '../../src/util/options.js'
-import { checkFlow } from '../conversation/check-options.js'
+import { checkFlow } from '../conversation/check-flow.js'
 import type { ConversationTurn } from '../conversation/conversation-turn.js'
 import { isListOf, isText } from '../conversation/value-kinds.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'

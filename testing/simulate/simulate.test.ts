@@ -266,8 +266,8 @@ describe('a flow that is wrong', () => {
 
       const conversation = new Conversation(Breaks)
       await conversation.say('no')
-      // Here it breaks: a turn fails only because of a fault. The turn "no" failed with FLOW_ERROR without a fault of
-      // the store: Nobody is called no. If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] })."
+      // Here it breaks: a turn fails only because of a fault. The turn "no" failed with FLOW_ERROR without a fault of the store: Nobody is called no.
+      // If that is meant: simulate(..., { mayFail: ['FLOW_ERROR'] })."
     `)
     await simulate(Breaks, { actors: polite, mayFail: ['FLOW_ERROR'] })
   })
@@ -338,8 +338,8 @@ describe('a flow that is wrong', () => {
 
       const conversation = new Conversation(Chats, { script: [{ toolCalls: [{ name: 'note' }] }] })
       await conversation.say('Ada')
-      // Here it breaks: the model of the simulation fits the flow. The script calls a tool that the step does not
-      //   offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn). asked: user "Ada"
+      // Here it breaks: the model of the simulation fits the flow. The script calls a tool that the step does not offer: 'note' (flow 'Onboarding', step 'Silent', turn 1, call 1 of the turn).
+      //   asked: user "Ada"
       //   tools offered: none
       // Correct the name, or set offered: false if the model is meant to be wrong."
     `)
@@ -365,10 +365,8 @@ describe('a flow that is wrong', () => {
       const conversation = new Conversation(Dates)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: a turn fails only because of a fault. The turn "Ada" failed with SESSION_FLOW_INVARIANT without
-      // a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored:
-      // flow.steps.Old.state.since is an instance of Date, which JSON cannot carry: use date.toISOString(). If that is
-      // meant: simulate(..., { mayFail: ['SESSION_FLOW_INVARIANT'] })."
+      // Here it breaks: a turn fails only because of a fault. The turn "Ada" failed with SESSION_FLOW_INVARIANT without a fault of the store: Session 'session-2' is malformed: the flow's onRestore returned what cannot be stored: flow.steps.Old.state.since is an instance of Date, which JSON cannot carry: use date.toISOString().
+      // If that is meant: simulate(..., { mayFail: ['SESSION_FLOW_INVARIANT'] })."
     `)
   })
 })
@@ -467,8 +465,7 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored
-      // has 1 other turn (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored has 1 other turn (session 'session-2')."
     `)
   })
 
@@ -492,8 +489,7 @@ describe('a store that is wrong', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: no turn is stored twice. The turn "Ada" is in the history of session 'session-2' twice:
-      // as turn 2, and as turn 3."
+      // Here it breaks: no turn is stored twice. The turn "Ada" is in the history of session 'session-2' twice: as turn 2, and as turn 3."
     `)
   })
 
@@ -532,8 +528,7 @@ describe('a store that is wrong', () => {
       await conversation.say('Ada')
       await conversation.say('Ada')
       await conversation.say('yes')
-      // Here it breaks: every reply is committed. The turn "yes" was answered as the last one, and session 'session-2'
-      // is stored as 'running'."
+      // Here it breaks: every reply is committed. The turn "yes" was answered as the last one, and session 'session-2' is stored as 'running'."
     `)
   })
 
@@ -578,8 +573,7 @@ describe('a store that is wrong', () => {
       await conversation.say('Ada')
       await conversation.say('Ada')
       await conversation.say('Ada')
-      // Here it breaks: a completed session never continues. The turn "Ada" was answered in session 'session-2', which
-      // was completed in turn 2."
+      // Here it breaks: a completed session never continues. The turn "Ada" was answered in session 'session-2', which was completed in turn 2."
     `)
   })
 
@@ -612,8 +606,7 @@ describe('a store that is wrong', () => {
           elsewhere.execute({ flowName: Onboarding.id, userMessage: 'Ada', sessionId: conversation.sessionId }),
         ]),
       )
-      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored
-      // has 2 other turns (session 'session-2')."
+      // Here it breaks: every reply is committed. The turn "Ada" was answered with "Are you Ada?", and what is stored has 2 other turns (session 'session-2')."
     `)
   })
 })
@@ -695,8 +688,7 @@ describe('a conversation that cannot go on', () => {
       await conversation.say('no')
       // Here it cannot go on: Nothing has happened for 40 ms of real time, and a turn is still under way.
       //   - #2 turn of flow 'Onboarding' is under way, in step 'AskName'
-      // Open the gate, settle the promise or advance the clock that it waits for. If it is only slow, raise
-      // the option hangAfterMs."
+      // Open the gate, settle the promise or advance the clock that it waits for. If it is only slow, raise the option hangAfterMs."
     `)
     expect(hanging).toBe(1)
   })
@@ -743,8 +735,7 @@ describe('a conversation that cannot go on', () => {
       const conversation = new Conversation(Onboarding)
       await conversation.say('yes')
       await conversation.say('no')
-      // Here it cannot go on: The invariant 'the name is known' has not settled for 40 ms of real time. Settle the
-      // promise that it returns. If it is only slow, raise the option hangAfterMs."
+      // Here it cannot go on: The invariant 'the name is known' has not settled for 40 ms of real time. Settle the promise that it returns. If it is only slow, raise the option hangAfterMs."
     `)
     expect(asked).toBe(1)
   })

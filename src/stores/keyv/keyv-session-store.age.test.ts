@@ -98,9 +98,14 @@ describe('absoluteTtlMs', () => {
     expect(driver.swaps[0]?.expiresBy).toBeUndefined()
   })
 
-  test.each([0, -1, Number.NaN, '5' as never])('refuses %j', (absoluteTtlMs) => {
+  test.each([
+    [0, '0'],
+    [-1, '-1'],
+    [Number.NaN, 'NaN'],
+    ['5' as never, "the text '5'"],
+  ])('refuses %j', (absoluteTtlMs, shown) => {
     expect(() => storeOver(new FakeDriver(), absoluteTtlMs)).toThrow(
-      `KeyvSessionStore: absoluteTtlMs must be a number above 0, or Infinity for no bound; got ${absoluteTtlMs}.`,
+      `KeyvSessionStore: absoluteTtlMs must be a number above 0, or Infinity for no bound; got ${shown}.`,
     )
   })
 })

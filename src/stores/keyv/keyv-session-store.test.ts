@@ -213,9 +213,14 @@ describe('the cache', () => {
     expect(await loads('a')).toEqual(['read history#1 memory:Ask#1'])
   })
 
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, '1'])('refuses %j bytes', (cacheBytes) => {
+  test.each([
+    [-1, '-1'],
+    [Number.NaN, 'NaN'],
+    [Number.POSITIVE_INFINITY, 'Infinity'],
+    ['1', "the text '1'"],
+  ])('refuses %j bytes', (cacheBytes, shown) => {
     expect(() => processOver(new FakeDriver(), { cacheBytes: cacheBytes as number })).toThrow(
-      `KeyvSessionStore: cacheBytes must be a number of at least 0; got ${String(cacheBytes)}.`,
+      `KeyvSessionStore: cacheBytes must be a number of at least 0; got ${shown}.`,
     )
   })
 })

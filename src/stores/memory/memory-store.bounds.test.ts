@@ -62,7 +62,7 @@ describe('the options', () => {
     ['maxSessions', 0, '0'],
     ['maxSessions', -1, '-1'],
     ['maxSessions', Number.NaN, 'NaN'],
-    ['maxSessions', '5', '5'],
+    ['maxSessions', '5', "the text '5'"],
     ['maxBytes', 0, '0'],
     ['maxBytes', -1, '-1'],
     ['ttlMs', 0, '0'],

@@ -129,7 +129,7 @@ describe('createPostgresKeyv', () => {
     [{ ttlMs: 0 }, 'ttlMs must be a number above 0; got 0.'],
     [{ maxConnections: -1 }, 'maxConnections must be a number above 0; got -1.'],
     [{ connectTimeoutMs: Number.POSITIVE_INFINITY }, 'connectTimeoutMs must be a number above 0; got Infinity.'],
-    [{ replyTimeoutMs: '5' as never }, 'replyTimeoutMs must be a number above 0; got 5.'],
+    [{ replyTimeoutMs: '5' as never }, "replyTimeoutMs must be a number above 0; got the text '5'."],
   ])('refuses %j', async (options, problem) => {
     await expect(createPostgresKeyv(url, options)).rejects.toThrow(`createPostgresKeyv: ${problem}`)
   })

@@ -60,7 +60,7 @@ describe('createRedisKeyv', () => {
   test.each([
     [{ ttlMs: 0 }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got 0.'],
     [{ ttlMs: Number.POSITIVE_INFINITY }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got Infinity.'],
-    [{ ttlMs: '10' }, 'createRedisKeyv: lease.ttlMs must be a number above 0; got 10.'],
+    [{ ttlMs: '10' }, "createRedisKeyv: lease.ttlMs must be a number above 0; got the text '10'."],
     [{}, 'createRedisKeyv: lease.ttlMs must be a number above 0; got undefined.'],
     [true, 'createRedisKeyv: lease must be an object.'],
     [{ ttlMs: 10, ttl: 10 }, "createRedisKeyv: there is no option 'lease.ttl'. The options of lease are ttlMs."],

@@ -14,7 +14,7 @@ test('without @keyv/sqlite, which is not installed here, createSqliteKeyv names 
 test.each([
   [{ busyTimeoutMs: 0 }, 'busyTimeoutMs must be a number above 0; got 0.'],
   [{ ttlMs: Number.NaN }, 'ttlMs must be a number above 0; got NaN.'],
-  [{ ttlMs: '5' as never }, 'ttlMs must be a number above 0; got 5.'],
+  [{ ttlMs: '5' as never }, "ttlMs must be a number above 0; got the text '5'."],
 ])('refuses %j', async (options, problem) => {
   await expect(createSqliteKeyv('a.sqlite', options)).rejects.toThrow(`createSqliteKeyv: ${problem}`)
 })
