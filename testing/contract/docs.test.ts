@@ -201,8 +201,9 @@ describe('tables', () => {
     const names = [
       ...Array.from(events, ([, name = '']) => name),
       ...Array.from(options.matchAll(/^ {2}readonly (\w+)\?:/gm), ([, name = '']) => name),
+      // Of these one is deprecated, and one is not public.
       ...Object.getOwnPropertyNames(FlowEngine.prototype).filter(
-        (name) => name !== 'constructor' && name !== 'endChat',
+        (name) => !['constructor', 'endChat', 'claimSession'].includes(name),
       ),
     ]
     expect(names.length).toBeGreaterThan(45)
