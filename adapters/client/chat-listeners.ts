@@ -24,8 +24,9 @@ export class ChatListeners {
       try {
         listener(payload as never)
       } catch (error) {
-        // As a listener of the browser's own events: it is reported, and changes nothing here.
-        globalThis.reportError?.(error)
+        // As a listener of the browser's own events: it is reported, and changes nothing here. Node.js has no `reportError`.
+        const report = globalThis.reportError ?? console.error
+        report(error)
       }
     }
   }

@@ -30,7 +30,7 @@ export function checkOptions(options: ChatOptions): void {
   check(
     isUrl(url),
     'url',
-    "a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'",
+    "a string that says where the routes are mounted, without a query, such as '/ai' or 'https://shop.example/ai'",
   )
   check(typeof flow === 'string' && flow !== '', 'flow', 'the name of a registered flow')
   check(typeof headers !== 'string', 'headers', 'an object or a function')
@@ -44,7 +44,9 @@ function check(isRight: unknown, name: string, expected: string): void {
 /** Whether it is an address, or a path in some page. Whether there is a page shows when a message is sent. */
 function isUrl(url: unknown): boolean {
   try {
-    return typeof url === 'string' && new URL(url, 'http://page.example').protocol.startsWith('http')
+    return (
+      typeof url === 'string' && !/[?#]/.test(url) && new URL(url, 'http://page.example').protocol.startsWith('http')
+    )
   } catch {
     return false
   }
