@@ -223,6 +223,7 @@ export class Chat {
     this.#change(turns)
   }
 
+  /** Whether turns are answered that are not among these. */
   #hasAnsweredBeside(known: readonly ChatTurn[]): boolean {
     return this.#state.turns.some((turn) => turn.status === 'answered' && !known.includes(turn))
   }
