@@ -21,7 +21,9 @@ export interface ChatMessage {
 /** What is known of a message that is sent. */
 export interface Delivery {
   readonly message: ChatMessage
-  /** Whether the turn may be stored: from when the message is sent, until an outcome under its key says that it is not. */
+  /**
+   * Whether the turn may be stored: from when the message is sent, until an outcome under its key says that it is not.
+   */
   mayBeStored: boolean
 }
 
@@ -39,8 +41,8 @@ export interface ChatAttachment {
 export type IdentifiedEvent = ChatTurnEvent & { readonly id: string }
 
 /**
- * The events of one attempt. It ends without an outcome if the network was lost: whether the turn ran is unknown then, and the key
- * makes it safe to send the message again.
+ * The events of one attempt. It ends without an outcome if the network was lost: whether the turn ran is unknown then,
+ * and the key makes it safe to send the message again.
  *
  * @param lastEventId - The last event that an earlier attempt brought; empty if there was none.
  * @param stopped - After it nothing is sent.
@@ -69,8 +71,8 @@ export async function* attempt(
     })
     yield* eventsOf(server, response, onBytes)
   } catch (error) {
-    // A TypeError may be that of a `fetch` for a token, whose network was lost. After the message was sent the network was lost, or
-    // what came is not what the server sends: there is no outcome.
+    // A TypeError may be that of a `fetch` for a token, whose network was lost. After the message was sent the network
+    // was lost, or what came is not what the server sends: there is no outcome.
     if (!isSent && !(error instanceof TypeError)) {
       const reason = error instanceof Error ? error.message : String(error)
       yield { type: 'error', id: '', data: refused(reason, notSentCode) }

@@ -9,8 +9,8 @@ import type { ChatAttachment, ChatMessage } from './chat-request.js'
  * - `failed`: the turn failed. `failure` says why.
  * - `stopped`: the user stopped it. It left nothing behind.
  * - `superseded`: a newer message took its place. If the flow merges messages, the reply to that one answers both.
- * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the message could not
- *   be sent again.
+ * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the
+ *   message could not be sent again.
  */
 export type ChatTurnStatus = 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | 'superseded' | 'unanswered'
 

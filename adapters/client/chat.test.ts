@@ -64,7 +64,10 @@ class TestStorage {
 /** What a stream waits for after its first event, where it is held. */
 let held = Promise.resolve()
 
-/** What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or holds the reply's end. */
+/**
+ * What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or
+ * holds the reply's end.
+ */
 type Network = 'pass' | 'refuse' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
 
 interface SetUp extends Pick<ChatOptions, 'config' | 'headers'> {

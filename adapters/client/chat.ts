@@ -1,6 +1,6 @@
 /**
- * A conversation with one flow, as a page or a program has it: the turns, the session that the next message goes to, and the
- * messages that have no outcome yet.
+ * A conversation with one flow, as a page or a program has it: the turns, the session that the next message goes to,
+ * and the messages that have no outcome yet.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import { ChatListeners } from './chat-listeners.js'
@@ -26,11 +26,17 @@ interface Entry extends Delivery {
   readonly conversation: Conversation
 }
 
-/** What the messages between two calls of `startOver` or `end` share. A turn that outlives it says nothing about the next one. */
+/**
+ * What the messages between two calls of `startOver` or `end` share. A turn that outlives it says nothing about the
+ * next one.
+ */
 interface Conversation {
   /** Empty if the next message starts one. */
   session: string
-  /** Settles when the newest turn and all before it are settled. It holds none of them: they may have megabytes attached. */
+  /**
+   * Settles when the newest turn and all before it are settled. It holds none of them: they may have megabytes
+   * attached.
+   */
   newest: Promise<unknown>
   lastFailure?: string | undefined
   /** What the last outcome said of it. */
@@ -72,7 +78,8 @@ export class Chat {
   }
 
   /**
-   * Calls a listener at each event of a name, until the returned function is called. With `change` it follows the chat as a whole.
+   * Calls a listener at each event of a name, until the returned function is called. With `change` it follows the chat
+   * as a whole.
    *
    * @example
    * ```ts
@@ -87,11 +94,12 @@ export class Chat {
   /**
    * Sends a message. Resolves to its turn when that is settled, whatever became of it: `status` says it.
    *
-   * A user need not wait for a reply: what becomes of a message for a busy session is for the flow to say. Only the first message of
-   * a conversation is waited for, because its outcome has the ID of the session.
+   * A user need not wait for a reply: what becomes of a message for a busy session is for the flow to say. Only the
+   * first message of a conversation is waited for, because its outcome has the ID of the session.
    *
    * @param attachments - What `attachmentOf` made. Default: none.
-   * @throws `TypeError` (rejected) if `attachments` is not a list of attachments, or `config` is not JSON: then nothing is sent.
+   * @throws `TypeError` (rejected) if `attachments` is not a list of attachments, or `config` is not JSON: then nothing
+   * is sent.
    */
   async send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
     // A `File`, and the promise of an attachment, have no media type.
@@ -116,8 +124,8 @@ export class Chat {
   }
 
   /**
-   * After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none runs twice. One
-   * whose place a newer message took is left out.
+   * After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none
+   * runs twice. One whose place a newer message took is left out.
    */
   resume(): Promise<readonly ChatTurn[]> {
     const unanswered = this.#repeatable().filter(({ turn }) => turn.status === 'unanswered')
@@ -125,20 +133,23 @@ export class Chat {
   }
 
   /**
-   * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are answered here; the
-   * server needs the option `session`. It may be called while turns run: they stay where they are, and it resolves when they are
-   * settled. Call `resume` first. A turn that is still `unanswered` is shown beside its stored copy, if it has one.
+   * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are
+   * answered here; the server needs the option `session`. It may be called while turns run: they stay where they are,
+   * and it resolves when they are settled. Call `resume` first. A turn that is still `unanswered` is shown beside its
+   * stored copy, if it has one.
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
   async history(): Promise<readonly ChatTurn[]> {
     while (true) {
-      // A turn that waits may be stored already, and would be shown twice. With its first event its reply comes, or it runs.
+      // A turn that waits may be stored already, and would be shown twice. With its first event its reply comes, or it
+      // runs.
       await this.#reaches(({ turns }) => turns.every(({ status }) => status !== 'waiting'))
       const { session, turns: before } = this.#state
       if (session === '') break
       const { turns, sessionState } = await readConversation(this.#server, session)
-      // A message that was sent meanwhile may have begun another conversation. One that was answered may be among the stored ones or not.
+      // A message that was sent meanwhile may have begun another conversation. One that was answered may be among the
+      // stored ones or not.
       if (session !== this.#state.session || this.#hasAnsweredBeside(before)) continue
       const { said } = this.#conversation
       if (ended.includes(sessionState))
@@ -151,11 +162,12 @@ export class Chat {
   }
 
   /**
-   * Sends a message again that failed, was stopped or has no outcome. The server recognises one that it answered already. Where the
-   * failure itself was recorded, the message gets a new key.
+   * Sends a message again that failed, was stopped or has no outcome. The server recognises one that it answered
+   * already. Where the failure itself was recorded, the message gets a new key.
    *
    * @param id - Of the turn. Default: the newest one that is not under way.
-   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a newer message took its place, or if it is under way.
+   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a newer message took its place,
+   * or if it is under way.
    */
   async retry(id?: string): Promise<ChatTurn> {
     const entry = id === undefined ? this.#repeatable().at(-1) : this.#entries.get(id)
@@ -167,14 +179,16 @@ export class Chat {
   }
 
   /**
-   * Stops what is under way. Resolves to whether the server cancelled a turn: not one that was being stored, nor one whose server was
-   * not reached. A message without an event so far is waited for. Nothing that was stopped is sent again by itself.
+   * Stops what is under way. Resolves to whether the server cancelled a turn: not one that was being stored, nor one
+   * whose server was not reached. A message without an event so far is waited for. Nothing that was stopped is sent
+   * again by itself.
    */
   async stop(): Promise<boolean> {
     const stopped = [...this.#entries.values()].filter(({ turn }) => isUnderWay(turn))
     for (const { stopping } of stopped) stopping.abort()
     let isAnyCancelled = false
-    // The server knows the turn of a session that runs. The others wait behind it, and are cancelled one after the other.
+    // The server knows the turn of a session that runs. The others wait behind it, and are cancelled one after the
+    // other.
     for (const entry of stopped) {
       if (!isUnderWay(entry.turn)) continue
       const isCancelled = await this.#cancel(entry.session ?? entry.message.session ?? '')
@@ -186,18 +200,19 @@ export class Chat {
   }
 
   /**
-   * Forgets the conversation: the next message starts a new one, also while a turn is under way. The turns so far are still shown until
-   * a reload; the server keeps the session.
+   * Forgets the conversation: the next message starts a new one, also while a turn is under way. The turns so far are
+   * still shown until a reload; the server keeps the session.
    */
   startOver(): void {
     this.#begin(this.#state.turns)
   }
 
   /**
-   * Deletes the session on the server, and forgets the conversation and its turns. A message that is sent meanwhile waits for that. A
-   * conversation that began meanwhile stays.
+   * Deletes the session on the server, and forgets the conversation and its turns. A message that is sent meanwhile
+   * waits for that. A conversation that began meanwhile stays.
    *
-   * @throws `Error` (rejected) with the server's sentence, if it sent one, where it was not deleted: then nothing is forgotten.
+   * @throws `Error` (rejected) with the server's sentence, if it sent one, where it was not deleted: then nothing is
+   * forgotten.
    */
   async end(): Promise<void> {
     const conversation = this.#conversation
@@ -279,8 +294,8 @@ export class Chat {
     } catch {
       const isStopped = stopping.signal.aborted && !entry.mayBeStored
       if (!entry.mayBeStored) delete message.session
-      // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of the session.
-      // To find out it is sent again, so it is kept.
+      // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of
+      // the session. To find out it is sent again, so it is kept.
       this.#replace(entry, { ...entry.turn, status: isStopped ? 'stopped' : 'unanswered' })
     }
     return entry.turn
@@ -363,12 +378,16 @@ function isUnderWay({ status }: ChatTurn): boolean {
   return status === 'waiting' || status === 'running'
 }
 
-/** The message as it is sent again after a failure that left nothing behind: to the session that the conversation has then. */
+/**
+ * The message as it is sent again after a failure that left nothing behind: to the session that the conversation has
+ * then.
+ */
 function messageToRepeat(
   { session: _sent, ...message }: ChatMessage,
   { sessionState, code }: ChatOutcome,
 ): ChatMessage {
-  // A failure that ended the session is recorded under its key, and a key that belongs to another message stays that one's.
+  // A failure that ended the session is recorded under its key, and a key that belongs to another message stays that
+  // one's.
   const needsKey = sessionState === 'aborted' || code === 'IDEMPOTENCY_MISMATCH'
   return needsKey ? { ...message, key: crypto.randomUUID() } : message
 }

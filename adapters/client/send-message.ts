@@ -22,8 +22,8 @@ const refusals = [
 ]
 
 /**
- * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and goes on after
- * the last event that came.
+ * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and
+ * goes on after the last event that came.
  *
  * @param stopped - After it nothing is sent again; the reply to what was sent is still read.
  * @throws If no outcome came: after the last attempt, or after it was stopped.
@@ -61,14 +61,19 @@ function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { 
 }
 
 /**
- * Whether the turn may be stored if nothing else comes than this outcome. The reply to a save may have been lost. And who does not know the session,
- * such as a proxy that refuses, says nothing of earlier attempts; a first message has none yet.
+ * Whether the turn may be stored if nothing else comes than this outcome. The reply to a save may have been lost. And
+ * who does not know the session, such as a proxy that refuses, says nothing of earlier attempts; a first message has
+ * none yet.
  */
 function isInDoubt(outcome: ChatOutcome | undefined, wasSent: boolean): boolean {
   return outcome === undefined || mayPass(outcome) || (wasSent && ['unknown', 'none'].includes(outcome.sessionState))
 }
 
-/** Waits, and again as long while a browser knows that it is offline. Ends where it is stopped meanwhile. @throws If it was stopped before. */
+/**
+ * Waits, and again as long while a browser knows that it is offline. Ends where it is stopped meanwhile.
+ *
+ * @throws If it was stopped before.
+ */
 async function pause(ms: number, stopped: AbortSignal): Promise<void> {
   do {
     stopped.throwIfAborted()
