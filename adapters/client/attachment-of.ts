@@ -1,8 +1,8 @@
 import type { ChatAttachment } from './chat-request.js'
 
 /**
- * A file that the user chose, as an attachment: an image if its type says so. The server accepts a megabyte of base64 for a message,
- * unless its limit `maxAttachmentBytes` is another, so make a photo smaller first.
+ * A file that the user chose, as an attachment: an image if its type says so. The server accepts a megabyte of base64
+ * for a message, unless its limit `maxAttachmentBytes` is another, so make a photo smaller first.
  *
  * @example
  * ```ts

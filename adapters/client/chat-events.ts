@@ -9,7 +9,10 @@ export interface ChatOutcome extends RunResponseType {
   readonly sessionState: ChatSessionState
   /** `base64` if `message` is bytes. */
   readonly encoding?: 'base64'
-  /** The code of a failure, such as `MODEL_ERROR`; the status in digits if something in front of the server refused the message, `REQUEST_ERROR` if it could not be sent. */
+  /**
+   * The code of a failure, such as `MODEL_ERROR`; the status in digits if something in front of the server refused the
+   * message, `REQUEST_ERROR` if it could not be sent.
+   */
   readonly code?: string
   /** Whether this is the outcome of an earlier request with the same key. */
   readonly replayed?: true

@@ -15,8 +15,8 @@ export class ChatListeners {
   /**
    * Calls the listeners of an event.
    *
-   * @param isNewest - Whether the payload is still current. If a listener has changed the state, the remaining listeners are not
-   * called with the old one.
+   * @param isNewest - Whether the payload is still current. If a listener has changed the state, the remaining
+   * listeners are not called with the old one.
    */
   notify(name: keyof ChatEvents, payload: object, isNewest: () => boolean = () => true): void {
     for (const listener of this.#byName.get(name) ?? []) {
@@ -24,8 +24,10 @@ export class ChatListeners {
       try {
         listener(payload as never)
       } catch (error) {
-        // As a listener of the browser's own events: it is reported, and changes nothing here.
-        globalThis.reportError?.(error)
+        // As a listener of the browser's own events: it is reported, and changes nothing here. Node.js has no
+        // `reportError`.
+        const report = globalThis.reportError ?? console.error
+        report(error)
       }
     }
   }

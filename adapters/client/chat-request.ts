@@ -14,14 +14,16 @@ export interface ChatMessage {
   readonly attachments?: readonly ChatAttachment[]
   /** Goes with every message, because the server may start a session in place of one that is gone; others ignore it. */
   readonly config?: Readonly<Record<string, unknown>> | undefined
-  /** The session that it is sent to: empty for a new one, absent before the message was sent. */
+  /** The session that it was sent to, as long as its turn may be stored there: empty for a new one. */
   session?: string
 }
 
 /** What is known of a message that is sent. */
 export interface Delivery {
   readonly message: ChatMessage
-  /** Whether an attempt ended without an outcome: the server may have got the message, and stored its turn. */
+  /**
+   * Whether the turn may be stored: from when the message is sent, until an outcome under its key says that it is not.
+   */
   mayBeStored: boolean
 }
 
@@ -39,39 +41,45 @@ export interface ChatAttachment {
 export type IdentifiedEvent = ChatTurnEvent & { readonly id: string }
 
 /**
- * The events of one attempt. It ends without an outcome if the network was lost: whether the turn ran is unknown then, and the key
- * makes it safe to send the message again.
+ * The events of one attempt. It ends without an outcome if the network was lost: whether the turn ran is unknown then,
+ * and the key makes it safe to send the message again.
  *
  * @param lastEventId - The last event that an earlier attempt brought; empty if there was none.
+ * @param stopped - After it nothing is sent.
  */
 export async function* attempt(
   server: ChatServer,
   flow: string,
   delivery: Delivery,
   lastEventId: string,
+  stopped: AbortSignal,
 ): AsyncGenerator<IdentifiedEvent, void, void> {
   const { message } = delivery
   const { signal, onBytes, close } = openConnection()
-  let body: string | undefined
-  let headers: Headers | undefined
+  let isSent = false
   try {
-    body = bodyOf(flow, message)
-    headers = await server.headers(signal, message.session ?? '', headersOf(message, lastEventId))
+    const headers = await server.headers(signal, message.session ?? '', headersOf(message, lastEventId))
+    if (stopped.aborted) return
     onBytes()
-    const response = await server.send('run?envelope=1', { method: 'POST', signal, headers, body })
+    isSent = true
+    delivery.mayBeStored = true
+    const response = await server.send('run?envelope=1', {
+      method: 'POST',
+      signal,
+      headers,
+      body: bodyOf(flow, message),
+    })
     yield* eventsOf(server, response, onBytes)
   } catch (error) {
-    // A TypeError may be that of a `fetch` for a token, whose network was lost.
-    const isLost = body !== undefined && error instanceof TypeError
-    // After it was sent the network was lost, or what came is not what the server sends: there is no outcome.
-    if (headers === undefined && !isLost) {
+    // A TypeError may be that of a `fetch` for a token, whose network was lost. After the message was sent the network
+    // was lost, or what came is not what the server sends: there is no outcome.
+    if (!isSent && !(error instanceof TypeError)) {
       const reason = error instanceof Error ? error.message : String(error)
       yield { type: 'error', id: '', data: refused(reason, notSentCode) }
     }
   } finally {
     close()
   }
-  if (headers !== undefined) delivery.mayBeStored = true
 }
 
 /** The events of a reply, streamed or not. */
@@ -80,15 +88,14 @@ async function* eventsOf(
   response: Response,
   onBytes: () => void,
 ): AsyncGenerator<IdentifiedEvent, void, void> {
-  const restarted = response.headers.get('Chat-Session-Restarted')
   if (response.headers.get('Chat-Reply') !== 'stream' || response.body === null) {
     const data = await readOutcome(server, response)
-    yield { type: data.success ? 'result' : 'error', id: '', data: withRestarted(data, restarted) }
+    yield { type: data.success ? 'result' : 'error', id: '', data }
     return
   }
   for await (const { type, id, data } of readEvents(response.body, onBytes)) {
     // What the server sends has this form: docs/streaming.md.
-    yield { type, id, data: withRestarted(JSON.parse(data), restarted) } as IdentifiedEvent
+    yield { type, id, data: JSON.parse(data) } as IdentifiedEvent
   }
 }
 
@@ -105,10 +112,6 @@ function headersOf({ key }: ChatMessage, lastEventId: string): Record<string, st
   }
 }
 
-function withRestarted<Data extends object>(data: Data, restarted: string | null): Data {
-  return restarted === null ? data : { restarted, ...data }
-}
-
 /**
  * The outcome in a reply that is not a stream.
  *
@@ -119,11 +122,13 @@ async function readOutcome(server: ChatServer, response: Response): Promise<Chat
   if (headers.has('Chat-Reply')) {
     const encoding = headers.get('Chat-Encoding')
     const code = headers.get('Chat-Error')
+    const restarted = headers.get('Chat-Session-Restarted')
     return {
       ...(await response.json()),
       sessionState: headers.get('Chat-Session-State') ?? 'unknown',
       ...(encoding && { encoding }),
       ...(code && { code }),
+      ...(restarted && { restarted }),
       ...(headers.has('Chat-Replayed') && { replayed: true }),
     }
   }

@@ -30,7 +30,10 @@ export function openConnection(): Connection {
   return { signal: connection.signal, onBytes, close }
 }
 
-/** The fields of every reply that is not the reply of a turn. A reply of a proxy in front of the server has none of them. */
+/**
+ * The fields of every reply that is not the reply of a turn. A reply of a proxy in front of the server has none of
+ * them.
+ */
 interface ShortReply {
   readonly success?: boolean
   readonly message?: string
@@ -80,11 +83,11 @@ export class ChatServer {
   }
 
   /**
-   * The headers of a request: those of the option, and its own that are not empty. That of the session has no underscores, so it passes
-   * every proxy.
+   * The headers of a request: those of the option, and its own that are not empty. That of the session has no
+   * underscores, so it passes every proxy.
    *
-   * @throws What the function of the option throws, and a `TypeError` if it does not settle before the connection is closed; `Error` if no
-   * request can have the URL or the headers.
+   * @throws What the function of the option throws, and a `TypeError` if it does not settle before the connection is
+   * closed; `Error` if no request can have the URL or the headers.
    */
   async headers(signal: AbortSignal, session: string, own?: Readonly<Record<string, string>>): Promise<Headers> {
     let { headers: given, fetch: send } = this.#options

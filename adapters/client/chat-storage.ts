@@ -41,7 +41,9 @@ export class ChatRecord {
     return { session: '', pending: [] }
   }
 
-  /** Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many. */
+  /**
+   * Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many.
+   */
   keep(kept: KeptChat): void {
     const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
     if (summary === this.#summary) return

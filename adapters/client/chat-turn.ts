@@ -9,8 +9,8 @@ import type { ChatAttachment, ChatMessage } from './chat-request.js'
  * - `failed`: the turn failed. `failure` says why.
  * - `stopped`: the user stopped it. It left nothing behind.
  * - `superseded`: a newer message took its place. If the flow merges messages, the reply to that one answers both.
- * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the message could not
- *   be sent again.
+ * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the
+ *   message could not be sent again.
  */
 export type ChatTurnStatus = 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | 'superseded' | 'unanswered'
 
@@ -32,12 +32,16 @@ export interface ChatTurn {
 }
 
 /** A turn that waits for its message to be sent. */
-export function turnOf({ key, text, attachments = [] }: ChatMessage, status: ChatTurnStatus): ChatTurn {
-  return { id: key, message: text, attachments, status, text: '' }
+export function turnOf({ text, attachments = [] }: ChatMessage, status: ChatTurnStatus, id: string): ChatTurn {
+  return { id, message: text, attachments, status, text: '' }
 }
 
-/** The turn after one of its events. */
-export function afterEvent(turn: ChatTurn, event: ChatTurnEvent): ChatTurn {
+/**
+ * The turn after one of its events.
+ *
+ * @param mayBeStored - Whether it may be, although the event is that of a failure.
+ */
+export function afterEvent(turn: ChatTurn, event: ChatTurnEvent, mayBeStored: boolean): ChatTurn {
   const { failure: _failure, file: _file, ...rest } = turn
   switch (event.type) {
     case 'session':
@@ -49,7 +53,7 @@ export function afterEvent(turn: ChatTurn, event: ChatTurnEvent): ChatTurn {
     case 'result':
       return { ...rest, status: 'answered', ...contentOf(event.data) }
     case 'error':
-      return { ...rest, ...failureOf(rest, event.data) }
+      return { ...rest, ...failureOf(rest, event.data, mayBeStored) }
     default:
       return turn
   }
@@ -73,7 +77,12 @@ const withdrawn: Readonly<Record<string, ChatTurnStatus>> = { TURN_ABORTED: 'sto
 function failureOf(
   { text }: { readonly text: string },
   { code = '', message }: ChatOutcome,
+  mayBeStored: boolean,
 ): Pick<ChatTurn, 'status' | 'text' | 'failure'> {
   const status = withdrawn[code]
-  return { status: status ?? 'failed', text: status ? text : '', failure: { code, message } }
+  return {
+    status: mayBeStored ? 'unanswered' : (status ?? 'failed'),
+    text: status ? text : '',
+    failure: { code, message },
+  }
 }

@@ -13,7 +13,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { createFetchHandler } from '../fetch/index.js'
-import { attachmentOf, type ChatOptions, type ChatState, createChat } from './index.js'
+import { attachmentOf, type ChatAttachment, type ChatOptions, type ChatState, createChat } from './index.js'
 
 /** What the flow waits for before it answers `slow`. */
 let slow = Promise.resolve()
@@ -64,7 +64,10 @@ class TestStorage {
 /** What a stream waits for after its first event, where it is held. */
 let held = Promise.resolve()
 
-/** What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or holds the reply's end. */
+/**
+ * What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or
+ * holds the reply's end.
+ */
 type Network = 'pass' | 'refuse' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
 
 interface SetUp extends Pick<ChatOptions, 'config' | 'headers'> {
@@ -156,6 +159,8 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
+  vi.unstubAllGlobals()
+  vi.restoreAllMocks()
 })
 
 describe.each([
@@ -391,12 +396,13 @@ test.each([
 })
 
 test('stop waits for the session of a message that was sent only now, also in a conversation that goes on', async () => {
-  const { chat, network } = setUp()
+  const { chat, network, requests } = setUp()
   await chat.send('one')
   slow = new Promise(() => {})
   const turn = chat.send('slow')
+  while (requests.length < 2) await Promise.resolve()
   // The cancel overtakes the message.
-  network.push('pass', 'lose request')
+  network.push('lose request')
   expect(await chat.stop()).toBe(true)
   expect(await turn).toMatchObject({ status: 'stopped', failure: { code: 'TURN_ABORTED' } })
 })
@@ -476,31 +482,32 @@ test('a first message that failed begins the conversation that was started over,
   expect(chat.state.hasEnded).toBe(true)
 })
 
-test('a message that is sent while the conversation is deleted does not reject', async () => {
-  let answer = (): void => {}
+test.each([
+  ['goes to the next one', 200, null, ['late']],
+  ['goes to that one, where it is not deleted', 500, 's1', ['one', 'late']],
+])('a message that is sent while the conversation is deleted waits, and %s', async (_name, status, session, shown) => {
   let deleted = (): void => {}
-  const chat = createChat({
-    url: '/ai',
-    flow: 'Desk',
-    storage: { getItem: () => '{"session":"s1","pending":[]}', setItem: () => {}, removeItem: () => {} },
-    fetch: async (path) => {
-      const isEnd = String(path).endsWith('/end')
-      await new Promise<void>((resolve) => {
-        if (isEnd) deleted = resolve
-        else answer = resolve
-      })
-      return isEnd ? Response.json({ success: true }) : answered('s1')
-    },
+  const sent: (string | null)[] = []
+  const { chat } = kept(async (path, init) => {
+    const named = new Headers(init?.headers).get('Chat-Session-Id')
+    if (!path.endsWith('/end')) {
+      sent.push(named)
+      return answered(named ?? 's2')
+    }
+    await new Promise<void>((resolve) => {
+      deleted = resolve
+    })
+    return Response.json({ success: status === 200 }, { status })
   })
-  const ended = chat.end()
-  await vi.advanceTimersByTimeAsync(0)
+  await chat.send('one')
+  const ended = chat.end().catch(() => undefined)
   const turn = chat.send('late')
   await vi.advanceTimersByTimeAsync(0)
   deleted()
   await ended
-  answer()
   expect(await turn).toMatchObject({ message: 'late', status: 'answered' })
-  expect(chat.state).toMatchObject({ session: '', turns: [] })
+  expect(sent).toEqual(['s1', session])
+  expect(chat.state.turns.map(({ message }) => message)).toEqual(shown)
 })
 
 test('a conversation that began while another one was deleted goes on', async () => {
@@ -582,6 +589,67 @@ test('a first message that may be stored is sent again as a first one, although 
     ['two', null],
     ['one', null],
   ])
+})
+
+test('the late outcome of an earlier session leaves the newer one to the conversation', async () => {
+  const { chat, network } = setUp()
+  await chat.send('one')
+  network.push('lose reply')
+  const late = chat.send('bye')
+  await new Promise<void>((resolve) => {
+    chat.on('retry', () => resolve())
+  })
+  await chat.send('two')
+  const { session } = chat.state
+  expect(await passing(late)).toMatchObject({ status: 'answered', text: 'Goodbye.' })
+  expect([session, chat.state]).toEqual([
+    expect.stringMatching(/./),
+    expect.objectContaining({ session, hasEnded: false }),
+  ])
+})
+
+test('a first message that was refused is tried again in the session that a later one began', async () => {
+  const { chat, network, requests } = setUp()
+  network.push('refuse')
+  const [first] = await Promise.all([chat.send('one'), chat.send('two')])
+  const { session } = chat.state
+  expect(first).toMatchObject({ status: 'failed' })
+  expect(await chat.retry(first.id)).toMatchObject({ status: 'answered' })
+  expect(headersOf(requests, 'Chat-Session-Id')).toEqual([null, null, session])
+  expect(chat.state.session).toBe(session)
+})
+
+test('a listener may try a turn again as soon as it sees that it failed', async () => {
+  const { chat, requests } = setUp({ flow: 'Strict' })
+  const again = new Promise<unknown>((resolve) => {
+    const off = chat.on('change', ({ turns }) => {
+      if (turns[0]?.status !== 'failed') return
+      off()
+      resolve(chat.retry())
+    })
+  })
+  expect(await chat.send('fail')).toMatchObject({ status: 'failed' })
+  expect(await again).toMatchObject({ status: 'failed' })
+  expect(new Set(headersOf(requests, 'Idempotency-Key')).size).toBe(2)
+})
+
+test('what the page does with its attachments and its config after send changes nothing', async () => {
+  const config = { language: 'en' }
+  const { chat, network, requests } = setUp({ config })
+  const photos: ChatAttachment[] = [photo]
+  network.push('lose reply')
+  const turn = chat.send('one', photos)
+  photos.length = 0
+  config.language = 'de'
+  expect(await passing(turn)).toMatchObject({ status: 'answered', attachments: [photo] })
+  expect(ran).toEqual(['one'])
+  expect(requests).toHaveLength(2)
+})
+
+test('a config that is not JSON is refused, and nothing is sent', async () => {
+  const { chat, requests } = setUp({ config: { amount: 1n } })
+  await expect(chat.send('one')).rejects.toThrow('BigInt')
+  expect([chat.state.turns, requests]).toEqual([[], []])
 })
 
 test('resume leaves out a turn whose place a newer message took', async () => {
@@ -791,6 +859,34 @@ test('history leaves a turn without a reply in its place, also before those that
   expect(await messages(next)).toEqual(['one', 'two', 'three', 'four'])
 })
 
+test('history keeps a message that was sent and answered while the stored turns were read', async () => {
+  let read = (_response: Response): void => {}
+  const turns = ['old', 'new'].map((message, index) => ({
+    turn: index + 1,
+    message,
+    reply: 'Yes.',
+    contentType: 'text/plain',
+  }))
+  let reads = 0
+  const { chat } = kept((path) => {
+    if (!path.endsWith('/session')) return Promise.resolve(answered('s1'))
+    reads++
+    return new Promise((resolve) => {
+      read = resolve
+    })
+  })
+  const stored = (count: number) =>
+    Response.json({ success: true, sessionState: 'running', turns: turns.slice(0, count) })
+  const shown = chat.history()
+  await vi.waitFor(() => expect(reads).toBe(1))
+  await chat.send('new')
+  read(stored(1))
+  await vi.waitFor(() => expect(reads).toBe(2))
+  expect(chat.state.turns.map(({ message }) => message)).toEqual(['new'])
+  read(stored(2))
+  expect((await shown).map(({ message }) => message)).toEqual(['old', 'new'])
+})
+
 /** The messages at each change, where one was shown twice. */
 function doubled(chat: { on(name: 'change', listener: (state: ChatState) => void): unknown }): string[][] {
   const found: string[][] = []
@@ -952,6 +1048,7 @@ test('each change is a new frozen state with the turns as they were; listeners c
   const { chat } = setUp()
   const states: ChatState[] = []
   const off = chat.on('change', (state) => states.push(state))
+  vi.stubGlobal('reportError', () => {})
   chat.on('result', () => {
     throw new Error('A listener of the page.')
   })
@@ -965,6 +1062,18 @@ test('each change is a new frozen state with the turns as they were; listeners c
   const { length } = states
   await chat.send('two')
   expect(states).toHaveLength(length)
+})
+
+test('what a listener throws is reported also where there is no reportError', async () => {
+  const { chat } = setUp()
+  vi.stubGlobal('reportError', undefined)
+  const reported = vi.spyOn(console, 'error').mockImplementation(() => {})
+  const error = new Error('A listener of the page.')
+  chat.on('result', () => {
+    throw error
+  })
+  await chat.send('one')
+  expect(reported).toHaveBeenCalledWith(error)
 })
 
 test('a listener that changes the chat lets nobody see an earlier state last', async () => {
@@ -983,7 +1092,7 @@ test('a listener that changes the chat lets nobody see an earlier state last', a
 })
 
 const urlSentence =
-  "url must be a string that says where the routes are mounted, such as '/ai' or 'https://shop.example/ai'."
+  "url must be a string that says where the routes are mounted, without a query, such as '/ai' or 'https://shop.example/ai'."
 
 test.each([
   [undefined, urlSentence],
@@ -991,6 +1100,8 @@ test.each([
   [{ url: new URL('http://chat.example/ai'), flow: 'Desk' }, urlSentence],
   [{ url: 'http://[bad', flow: 'Desk' }, urlSentence],
   [{ url: 'localhost:3000/ai', flow: 'Desk' }, urlSentence],
+  [{ url: '/ai?tenant=1', flow: 'Desk' }, urlSentence],
+  [{ url: 'http://chat.example/ai#chat', flow: 'Desk' }, urlSentence],
   [{ url: '/ai' }, 'flow must be the name of a registered flow.'],
   [{ url: '/ai', flow: '' }, 'flow must be the name of a registered flow.'],
   [{ url: '/ai', flow: 'Desk', headers: 'Bearer token' }, 'headers must be an object or a function.'],

@@ -2,8 +2,8 @@ import { Chat } from './chat.js'
 import type { ChatOptions } from './chat-options.js'
 
 /**
- * A conversation with one flow over HTTP, in a page or a program. Each message has an idempotency key and is sent until there is an
- * outcome, so that a lost network neither loses nor doubles a turn.
+ * A conversation with one flow over HTTP, in a page or a program. Each message has an idempotency key and is sent until
+ * there is an outcome, so that a lost network neither loses nor doubles a turn.
  *
  * @throws `TypeError` if an option is missing, or is not what it must be.
  * @example

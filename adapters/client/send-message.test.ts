@@ -70,12 +70,11 @@ const result = ['result', { success: true, message: 'Welcome.', session: 's1', s
 async function send(
   stopped = new AbortController(),
   sender = server,
-  config?: Record<string, unknown>,
 ): Promise<{ types: string[]; last: unknown; error: unknown; mayBeStored: boolean }> {
   const types: string[] = []
   let last: unknown
   let error: unknown
-  const delivery: Delivery = { message: { ...message, ...(config && { config }) }, mayBeStored: false }
+  const delivery: Delivery = { message: { ...message }, mayBeStored: false }
   const reading = (async () => {
     for await (const { type, data } of sendMessage(sender, 'SupportDesk', delivery, stopped.signal)) {
       types.push(type)
@@ -154,6 +153,7 @@ test.for([
   ['INVALID_INPUT', 'unknown'],
   ['IDEMPOTENCY_MISMATCH', 'running'],
   ['ROUTE_NOT_FOUND', 'unknown'],
+  ['METHOD_NOT_ALLOWED', 'unknown'],
 ] as const)('after %s (%s) it is not', async ([code, state]) => {
   serve(failure(code, state))
   const { types, last } = await send()
@@ -194,9 +194,6 @@ test('a message that cannot be sent fails at once, and says why', async () => {
   const { types, last } = await send(undefined, signedOut)
   expect([types, sent.length]).toEqual([['error'], 0])
   expect(last).toMatchObject({ success: false, message: 'Sign in again.', code: 'REQUEST_ERROR', session: '' })
-  const garbled = await send(undefined, server, { amount: 1n })
-  expect(garbled.types).toEqual(['error'])
-  expect(garbled.last).toMatchObject({ message: expect.stringContaining('BigInt'), code: 'REQUEST_ERROR' })
 })
 
 /** Stands in for a `fetch` that is not to be called. */
@@ -271,6 +268,35 @@ test('the last attempt shows why there is no reply', async () => {
   serve(failure('SESSION_STORE_ERROR', 'unknown'))
   expect(await send()).toMatchObject({ last: { code: 'SESSION_STORE_ERROR' }, mayBeStored: true })
   expect(sent).toHaveLength(8)
+})
+
+test.for([
+  ['ENGINE_BUSY', 'running', true],
+  ['SESSION_BUSY', 'running', true],
+  ['ENGINE_BUSY', 'none', true],
+  ['SESSION_STORE_ERROR', 'aborted', true],
+  ['TURN_ABORTED', 'unknown', true],
+  ['TURN_ABORTED', 'running', false],
+  ['FLOW_ERROR', 'running', false],
+] as const)(
+  'after a lost reply, whether %s (%s) leaves it in doubt that the turn is stored: %s',
+  async ([code, state, mayBeStored]) => {
+    serve(lost, failure(code, state))
+    expect(await send()).toMatchObject({ last: { code }, mayBeStored })
+  },
+)
+
+test('a message that is stopped while its headers are made is not sent', async () => {
+  const stopping = new AbortController()
+  const slow = new ChatServer({
+    url: '/ai',
+    headers: async () => {
+      stopping.abort()
+      return {}
+    },
+    fetch: unreached,
+  })
+  expect(await send(stopping, slow)).toMatchObject({ types: [], mayBeStored: false })
 })
 
 test('after Stop nothing is sent again, in a pause too', async () => {

@@ -17,12 +17,13 @@ const refusals = [
   'IDEMPOTENCY_MISMATCH',
   'TURN_ABORTED',
   'ROUTE_NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
   notSentCode,
 ]
 
 /**
- * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and goes on after
- * the last event that came.
+ * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and
+ * goes on after the last event that came.
  *
  * @param stopped - After it nothing is sent again; the reply to what was sent is still read.
  * @throws If no outcome came: after the last attempt, or after it was stopped.
@@ -35,13 +36,13 @@ export async function* sendMessage(
 ): AsyncGenerator<ChatTurnEvent, void, void> {
   let lastEventId = ''
   for (let number = 1; ; number++) {
+    stopped.throwIfAborted()
+    const wasSent = delivery.mayBeStored
     const mayRepeat = (): boolean => number < maxAttempts && !stopped.aborted
-    for await (const event of attempt(server, flow, delivery, lastEventId)) {
+    for await (const event of attempt(server, flow, delivery, lastEventId, stopped)) {
       const outcome = outcomeOf(event)
-      const isPassing = mayPass(outcome)
-      // The reply to a save may have been lost, so that the turn is stored.
-      delivery.mayBeStored ||= isPassing
-      if (isPassing && mayRepeat()) break
+      if (mayPass(outcome) && mayRepeat()) break
+      delivery.mayBeStored = isInDoubt(outcome, wasSent)
       lastEventId = event.id
       yield event
       if (outcome !== undefined) return
@@ -59,7 +60,20 @@ function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { 
   return passing.includes(code) || (sessionState === 'unknown' && !refusals.includes(code))
 }
 
-/** Waits, and again as long while a browser knows that it is offline. @throws If it is stopped before or meanwhile. */
+/**
+ * Whether the turn may be stored if nothing else comes than this outcome. The reply to a save may have been lost. And
+ * who does not know the session, such as a proxy that refuses, says nothing of earlier attempts; a first message has
+ * none yet.
+ */
+function isInDoubt(outcome: ChatOutcome | undefined, wasSent: boolean): boolean {
+  return outcome === undefined || mayPass(outcome) || (wasSent && ['unknown', 'none'].includes(outcome.sessionState))
+}
+
+/**
+ * Waits, and again as long while a browser knows that it is offline. Ends where it is stopped meanwhile.
+ *
+ * @throws If it was stopped before.
+ */
 async function pause(ms: number, stopped: AbortSignal): Promise<void> {
   do {
     stopped.throwIfAborted()
@@ -73,5 +87,4 @@ async function pause(ms: number, stopped: AbortSignal): Promise<void> {
       stopped.addEventListener('abort', end)
     })
   } while (globalThis.navigator?.onLine === false)
-  stopped.throwIfAborted()
 }

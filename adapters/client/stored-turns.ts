@@ -33,8 +33,8 @@ function turnOf(session: string, { turn, message, reply, ...type }: StoredTurn):
 }
 
 /**
- * The stored turns, with those that were not answered between them: each before as many answered ones as in the page, which has the
- * newest ones.
+ * The stored turns, with those that were not answered between them: each before as many answered ones as in the page,
+ * which has the newest ones.
  */
 export function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
   const turns = [...stored]

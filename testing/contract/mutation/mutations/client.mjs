@@ -17,21 +17,30 @@ export const clientMutations = [
         'headersOf',
         { piece: "'Last-Event-ID': lastEventId,", becomes: '' },
       ],
-      ['a message that cannot be sent is sent again and again', 'attempt', { piece: '!isLost', becomes: 'false' }],
+      [
+        'a message that cannot be sent is sent again and again',
+        'attempt',
+        { piece: '!isSent && !(', becomes: 'false && !(' },
+      ],
       [
         'a token that the network lost fails the message',
         'attempt',
-        { piece: 'body !== undefined && error instanceof TypeError', becomes: 'false' },
+        { piece: '!(error instanceof TypeError)', becomes: 'true' },
       ],
       [
         'a message counts as sent before there is a request',
         'attempt',
-        { piece: 'if (headers !== undefined) delivery', becomes: 'delivery' },
+        { piece: 'let isSent = false', becomes: 'let isSent = false; delivery.mayBeStored = true' },
       ],
       [
         'a conversation that takes the place of another one has no config',
         'bodyOf',
         { piece: 'attachments, config })', becomes: 'attachments })' },
+      ],
+      [
+        'client sends what was stopped while its headers were made',
+        'attempt',
+        { piece: 'stopped.aborted', becomes: 'false' },
       ],
       ['a server has less time to answer where headers took long', 'attempt', { statement: 'onBytes()', becomes: '' }],
     ],
@@ -72,8 +81,13 @@ export const clientMutations = [
       ['client repeats what was stopped', 'sendMessage', { piece: ' && !stopped.aborted', becomes: '' }],
       [
         'a failure after which the turn may be stored says nothing of it',
-        'sendMessage',
-        { statement: 'delivery.mayBeStored ||= isPassing', becomes: '' },
+        'isInDoubt',
+        { piece: 'mayPass(outcome) ||', becomes: '' },
+      ],
+      [
+        'a refusal is taken for the outcome of an earlier attempt',
+        'isInDoubt',
+        { piece: "(wasSent && ['unknown', 'none'].includes(outcome.sessionState))", becomes: 'false' },
       ],
       ['a pause that was left keeps its timer', 'pause', { statement: 'clearTimeout(timer)', becomes: '' }],
       [
@@ -137,15 +151,36 @@ export const clientMutations = [
       [
         'failed said of a message whose turn may be stored',
         '#receive',
-        { piece: 'entry.mayBeStored && next', becomes: 'false && next' },
+        { piece: 'event, entry.mayBeStored)', becomes: 'event, false)' },
       ],
       [
-        'a refusal is taken for the outcome of an earlier attempt',
-        '#receive',
+        'an outcome of an earlier session takes the newer one from the conversation',
+        '#settle',
+        { piece: "sent !== had && (had !== '' || session === sent)", becomes: 'false' },
+      ],
+      [
+        'what was refused is tried again in the session that it was sent to',
+        'messageToRepeat',
+        { piece: '{ session: _sent, ...message }: ChatMessage', becomes: 'message: ChatMessage' },
+      ],
+      [
+        'a message changes with the objects of its page',
+        'send',
         {
-          piece: "['unknown', 'none'].includes(outcome?.sessionState ?? '')",
-          becomes: "outcome?.code === 'REQUEST_ERROR'",
+          piece: 'JSON.parse(',
+          becomes:
+            '((_copy: string) => ({ key: crypto.randomUUID(), text: message, attachments, config: this.#options.config }))(',
         },
+      ],
+      [
+        'a message goes to a session that is being deleted',
+        'send',
+        { piece: 'ending !== undefined', becomes: 'false' },
+      ],
+      [
+        'history takes a message away that was answered meanwhile',
+        'history',
+        { piece: ' || this.#hasAnsweredBeside(before)', becomes: '' },
       ],
       [
         'a reload forgets that a message was sent',
@@ -155,7 +190,10 @@ export const clientMutations = [
       [
         'a repeat forgets that its message was sent',
         'retry',
-        { piece: 'delete entry.cancelled', becomes: 'entry.mayBeStored = false' },
+        {
+          piece: 'this.#addEntry(entry.message,',
+          becomes: 'this.#addEntry({ ...entry.message, session: undefined } as never,',
+        },
       ],
       [
         'a message is sent again with the config of another page',
@@ -167,7 +205,7 @@ export const clientMutations = [
       ],
       [
         'stop leaves the messages that wait on the server',
-        '#cancelAll',
+        'stop',
         {
           piece: 'if (isCancelled || (await entry.cancelled)) isAnyCancelled = true',
           becomes: 'if (isCancelled || (await entry.cancelled)) return true',
@@ -175,13 +213,13 @@ export const clientMutations = [
       ],
       [
         'stop does not wait for a message that has only just been sent',
-        '#cancelAll',
+        'stop',
         { piece: 'if (!isCancelled) await', becomes: 'if (false) await' },
       ],
       [
         'chat replaces its session by an empty one',
         '#settle',
-        { piece: "isOver ? '' : session || had", becomes: "isOver ? '' : session" },
+        { piece: 'outcome.session || sent', becomes: 'outcome.session' },
       ],
       [
         'chat begins a second conversation in the first turn',
@@ -191,7 +229,7 @@ export const clientMutations = [
       [
         'chat goes back to the conversation that was started over',
         '#settle',
-        { statement: 'if (conversation !== this.#conversation) return', becomes: 'this.#conversation = conversation' },
+        { piece: 'conversation.said = {', becomes: 'this.#conversation = conversation; conversation.said = {' },
       ],
       [
         'a message of an earlier conversation goes to the next one',
@@ -211,17 +249,21 @@ export const clientMutations = [
       [
         'history shows a turn twice that was stored meanwhile',
         'history',
-        { piece: 'if (isBusy)', becomes: 'if (false)' },
+        { piece: 'if (!this.#hasAnsweredBeside(turns)) break', becomes: 'break' },
       ],
       [
         'history takes the turns that are not answered away',
-        '#showStored',
+        'history',
         { piece: 'withOpenTurns(turns, this.#state.turns)', becomes: '[...turns]' },
       ],
-      ['chat keeps what has an outcome', '#keep', { piece: 'withoutOutcome.includes(turn.status) && ', becomes: '' }],
+      [
+        'chat keeps what has an outcome',
+        '#change',
+        { piece: "(isUnderWay(turn) || turn.status === 'unanswered')", becomes: 'true' },
+      ],
       [
         'end takes a conversation away that began meanwhile',
-        'end',
+        '#end',
         { piece: 'conversation === this.#conversation', becomes: 'true' },
       ],
       [
@@ -232,7 +274,7 @@ export const clientMutations = [
       [
         'what may be stored is sent to another session',
         '#settle',
-        { piece: "else if (turn.status !== 'unanswered') entry", becomes: 'else entry' },
+        { piece: 'else if (!entry.mayBeStored) entry', becomes: 'else entry' },
       ],
       [
         'an attachment that is not in a list is left out',
