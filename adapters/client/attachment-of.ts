@@ -1,4 +1,4 @@
-import type { ChatAttachment } from './chat-request.js'
+import type { ChatAttachment } from './chat-message.js'
 
 /**
  * A file that the user chose, as an attachment: an image if its type says so. The server accepts a megabyte of base64

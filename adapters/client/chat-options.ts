@@ -1,5 +1,10 @@
-import type { ChatHeaders } from './chat-server.js'
 import type { ChatStorage } from './chat-storage.js'
+
+/** Headers for a request, or a function that makes them anew for each, such as one with a token that is renewed. */
+export type ChatHeaders =
+  | Record<string, string>
+  | Headers
+  | (() => Record<string, string> | Headers | Promise<Record<string, string> | Headers>)
 
 /** What `createChat` takes. */
 export interface ChatOptions {

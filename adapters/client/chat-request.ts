@@ -1,41 +1,11 @@
 /** One attempt to send a message: the request, and the events of its reply, streamed or not. */
 import type { ChatOutcome, ChatTurnEvent } from './chat-events.js'
+import type { ChatMessage, Delivery } from './chat-message.js'
 import { type ChatServer, openConnection } from './chat-server.js'
 import { readEvents } from './read-events.js'
 
 /** The code of a message that no request could be made for. */
 export const notSentCode = 'REQUEST_ERROR'
-
-/** A message on its way to the server. */
-export interface ChatMessage {
-  /** Names the message, so that it is answered once however often it is sent. Made once, before it is sent first. */
-  readonly key: string
-  readonly text: string
-  readonly attachments?: readonly ChatAttachment[]
-  /** Goes with every message, because the server may start a session in place of one that is gone; others ignore it. */
-  readonly config?: Readonly<Record<string, unknown>> | undefined
-  /** The session that it was sent to, as long as its turn may be stored there: empty for a new one. */
-  session?: string
-}
-
-/** What is known of a message that is sent. */
-export interface Delivery {
-  readonly message: ChatMessage
-  /**
-   * Whether the turn may be stored: from when the message is sent, until an outcome under its key says that it is not.
-   */
-  mayBeStored: boolean
-}
-
-/** An image or another file that goes with a message, as base64 of the standard alphabet, or by its address. */
-export interface ChatAttachment {
-  readonly type: 'image' | 'file'
-  /** Such as `image/png`. */
-  readonly mediaType: string
-  readonly data?: string
-  readonly url?: string
-  readonly name?: string
-}
 
 /** An event with its ID, by which the stream can be read on. */
 export type IdentifiedEvent = ChatTurnEvent & { readonly id: string }

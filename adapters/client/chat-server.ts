@@ -39,12 +39,6 @@ interface ShortReply {
   readonly message?: string
 }
 
-/** Headers for a request, or a function that makes them anew for each, such as one with a token that is renewed. */
-export type ChatHeaders =
-  | Record<string, string>
-  | Headers
-  | (() => Record<string, string> | Headers | Promise<Record<string, string> | Headers>)
-
 /** The options of a chat that say where its server is, and how it is reached. */
 export type ServerOptions = Pick<ChatOptions, 'url' | 'headers' | 'credentials' | 'fetch'>
 

@@ -1,5 +1,5 @@
 /** What a chat keeps for the next load of its page: the session, and the messages that have no outcome yet. */
-import type { ChatMessage } from './chat-request.js'
+import type { ChatMessage } from './chat-message.js'
 
 /** Where a chat keeps it: `sessionStorage`, `localStorage`, or an object with the same three methods. */
 export interface ChatStorage {

@@ -1,6 +1,6 @@
 /** One message and its reply, as a page shows them. */
 import type { ChatOutcome, ChatTurnEvent } from './chat-events.js'
-import type { ChatAttachment, ChatMessage } from './chat-request.js'
+import type { ChatAttachment, ChatMessage } from './chat-message.js'
 
 /**
  * - `waiting`: the turn has not begun.

@@ -4,8 +4,8 @@
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import { ChatListeners } from './chat-listeners.js'
+import type { ChatAttachment, ChatMessage, Delivery } from './chat-message.js'
 import { type ChatOptions, checkOptions } from './chat-options.js'
-import type { ChatAttachment, ChatMessage, Delivery } from './chat-request.js'
 import { ChatServer } from './chat-server.js'
 import type { ChatEvents, ChatState } from './chat-state.js'
 import { ChatRecord } from './chat-storage.js'

@@ -1,6 +1,6 @@
 /** How one message is sent: what is repeated, with what, and when it ends. The server follows a script. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Delivery } from './chat-request.js'
+import type { Delivery } from './chat-message.js'
 import { ChatServer } from './chat-server.js'
 import { sendMessage } from './send-message.js'
 

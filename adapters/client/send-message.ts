@@ -1,6 +1,7 @@
 /** Sends one message until there is an outcome, whatever becomes of the network meanwhile. */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
-import { attempt, type Delivery, notSentCode } from './chat-request.js'
+import type { Delivery } from './chat-message.js'
+import { attempt, notSentCode } from './chat-request.js'
 import type { ChatServer } from './chat-server.js'
 
 const maxAttempts = 8

@@ -27,9 +27,8 @@ const pieceBytes = 60_000
 const piecesPerCommit = 12
 
 /**
- * Sessions in Deno KV. A document is stored in pieces, which are never changed, and then by its head. Whether the head
- * is replaced is one compare-and-swap: until then nobody sees the pieces. A process that dies in between leaves pieces
- * that no head names: `sweep` removes them.
+ * Sessions in Deno KV. A document is stored in pieces, which never change, and then by its head, which is replaced in
+ * one compare-and-swap. A process that dies in between leaves pieces that no head names: `sweep` removes them.
  */
 export class DenoKvSessionStore implements SessionStore {
   readonly guarantees = { compareAndSwap: 'backend', durable: true } as const
@@ -77,10 +76,7 @@ export class DenoKvSessionStore implements SessionStore {
     await this.#removePieces(key, head.write)
   }
 
-  /**
-   * Removes pieces that no head names. Call it now and then. Resolves to how many there were. @param olderThanMs -
-   * Longer than any save takes.
-   */
+  /** Removes pieces that no head names, and resolves to their number. `olderThanMs`: longer than any save takes. */
   async sweep(olderThanMs = 3_600_000): Promise<number> {
     let count = 0
     for await (const { key } of this.#kv.list({ prefix: ['piece'] })) {
@@ -147,9 +143,7 @@ async function commit(operation: Commit): Promise<{ readonly ok: boolean }> {
   }
 }
 
-/**
- * A key may have 2 048 bytes, and a half of a surrogate pair would not be stored as it is: hence a digest of the ID.
- */
+/** A digest of the ID: a key has at most 2 048 bytes, and half of a surrogate pair would not be stored as it is. */
 async function keyOf(sessionId: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(sessionId)))
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')

@@ -6,10 +6,7 @@ export interface Row {
   readonly json: string
 }
 
-/**
- * Sessions as JSON texts in a Map. It follows every rule of a store; with a database only the
- * place of the rows differs.
- */
+/** Sessions as JSON texts in a Map, by every rule of a store. With a database only the place of the rows differs. */
 export class OwnSessionStore implements SessionStore {
   readonly guarantees = { compareAndSwap: 'process', durable: false } as const
   readonly #rows: Map<string, Row>

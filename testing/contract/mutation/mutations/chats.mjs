@@ -35,7 +35,7 @@ export const chatMutations = [
       ],
       [
         'session that the page brings ignored',
-        'ChatTurns.#choose',
+        'ChatTurns.#current',
         { piece: 'new Set([brought, kept])', becomes: 'new Set([kept])' },
       ],
       [
@@ -45,12 +45,12 @@ export const chatMutations = [
       ],
       [
         'session of a chat loaded where there is no choice',
-        'ChatTurns.#choose',
+        'ChatTurns.#current',
         { condition: 'named.length < 2', becomes: 'false' },
       ],
       [
         'message that waits for the turn before it',
-        'ChatTurns.#choose',
+        'ChatTurns.#current',
         { piece: 'of named', becomes: 'of before === undefined ? named : []' },
       ],
       [
@@ -60,13 +60,13 @@ export const chatMutations = [
       ],
       [
         'message that ended its session run again in the next one',
-        'ChatTurns.#answers',
+        'hasAnswered',
         { piece: 'receipt.key === digest', becomes: 'false' },
       ],
       [
         'session of another owner gone on with',
         'ChatTurns.#answers',
-        { condition: 'document === undefined', becomes: 'false' },
+        { piece: 'document !== undefined &&', becomes: 'document === undefined ||' },
       ],
       [
         'session that cannot be loaded left for another one',
@@ -85,8 +85,18 @@ export const chatMutations = [
       ],
       [
         'session of a turn that ends while the sessions of chats are read not found',
-        'ChatTurns.#choose',
+        'ChatTurns.#current',
         { piece: 'before && (await sessionOfTurn(before))', becomes: 'undefined' },
+      ],
+      [
+        'message of an ended session run again in the one that the chat is in',
+        'ChatTurns.#choose',
+        { piece: 'claimed ?? sessionId', becomes: 'sessionId' },
+      ],
+      [
+        'message of a turn shown twice while its session is kept',
+        'ChatTurns.notIn',
+        { piece: '!hasAnswered(document, key)', becomes: 'true' },
       ],
       [
         'two first messages of a chat at once in a session each',

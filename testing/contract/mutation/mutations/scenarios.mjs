@@ -73,7 +73,7 @@ export const scenarioMutations = [
       [
         'scenario waits for a code that does not exist',
         'readFailure',
-        { piece: 'code === undefined', becomes: 'false' },
+        { piece: 'unknownCodeText(text) ??', becomes: '' },
       ],
     ],
   },
@@ -150,13 +150,13 @@ export const scenarioMutations = [
     ],
   },
   {
-    file: 'testing/flow-coverage/check-coverage.ts',
+    file: 'testing/conversation/check-flow.ts',
     tests: ['testing/flow-coverage/'],
     rows: [
       [
         'coverage takes the class of a step for a flow',
-        'checkFlowClass',
-        { piece: "&& 'addContext' in prototype", becomes: '' },
+        'checkFlow',
+        { piece: "&& 'addContext' in Object(flow.prototype)", becomes: '' },
       ],
     ],
   },
