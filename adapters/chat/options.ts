@@ -1,8 +1,10 @@
 /** The options that the chat handlers share, and the errors for wrong ones. */
+import type { FlowEngine } from '../../src/index.js'
 import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type CorsOptions, checkCors } from '../fetch/cors.js'
 import { checkNumbers } from '../fetch/options.js'
 import type { Authorize } from '../fetch/request/authorize.js'
+import { registeredName } from '../fetch/request/authorize-flow.js'
 import type { ChatSessions } from './chat-sessions.js'
 import type { ChatEngine } from './chat-turns.js'
 
@@ -80,9 +82,8 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
  * tell.
  */
 export function checkFlow(engine: ChatEngine, flow: string, caller: string): void {
-  const names = engine.getFlow === undefined ? undefined : engine.getFlowNames?.()
-  if (names === undefined) return
-  if (names.some((name) => name === flow || engine.getFlow?.(name)?.aliases.includes(flow) === true)) return
+  if (!knowsFlows(engine) || registeredName(engine, flow) !== undefined) return
+  const names = engine.getFlowNames()
   if (names.length === 0) {
     throw invalidInput(
       `${caller}: the flow '${flow}' is not registered. The engine has no flows: register them before this call.`,
@@ -91,6 +92,10 @@ export function checkFlow(engine: ChatEngine, flow: string, caller: string): voi
   throw invalidInput(
     `${caller}: the flow '${flow}' is not registered. The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`,
   )
+}
+
+function knowsFlows(engine: ChatEngine): engine is ChatEngine & Pick<FlowEngine, 'getFlowNames' | 'getFlow'> {
+  return engine.getFlowNames !== undefined && engine.getFlow !== undefined
 }
 
 /**

@@ -4,6 +4,7 @@
  * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
  */
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
+import { isPromise } from './is-promise.js'
 import { shownValue } from './shown-value.js'
 
 export { invalidInput }
@@ -105,8 +106,7 @@ export function numbersWithDefaults<T extends { readonly [Name in keyof T]: numb
  * which nobody has awaited.
  */
 export function notAnEngine(value: unknown, caller: string): InvalidInputError {
-  const isPromise = typeof (value as PromiseLike<unknown> | undefined)?.then === 'function'
-  const got = isPromise ? '; got a promise: await FlowEngine.create()' : ''
+  const got = isPromise(value) ? '; got a promise: await FlowEngine.create()' : ''
   return invalidInput(`${caller}: the first argument must be a FlowEngine${got}.`)
 }
 

@@ -27,7 +27,10 @@ export function createFlowCheck(authorizeFlow: AuthorizeFlow, onError: (error: u
 }
 
 /** The registered name of a flow that is named by its own or by a former name; `undefined` where there is none. */
-export function registeredName(engine: ServedEngine, flowName: string): string | undefined {
+export function registeredName(
+  engine: Pick<ServedEngine, 'getFlowNames' | 'getFlow'>,
+  flowName: string,
+): string | undefined {
   const names = engine.getFlowNames()
   if (names.includes(flowName)) return flowName
   return names.find((name) => engine.getFlow?.(name)?.aliases.includes(flowName))

@@ -137,12 +137,12 @@ export const chatMutations = [
       [
         'chat handler for a flow that is not registered',
         'checkFlow',
-        { statement: 'names === undefined', becomes: 'return' },
+        { piece: '!knowsFlows(engine) ||', becomes: 'true ||' },
       ],
       [
         'former name of a flow refused by a chat handler',
         'checkFlow',
-        { piece: 'engine.getFlow?.(name)?.aliases.includes(flow) === true', becomes: 'false' },
+        { piece: 'registeredName(engine, flow) !== undefined', becomes: 'engine.getFlowNames().includes(flow)' },
       ],
     ],
   },
