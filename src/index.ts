@@ -44,7 +44,7 @@ export {
 // Sessions and where they are stored
 
 export type { FlowSession } from './session/flow-session.js'
-export type { LockEvent } from './session/lock-request.js'
+export type { LockEvent } from './session/lock/lock-request.js'
 export type { SessionDocument } from './session/session-document.js'
 export type {
   SessionListQuery,
@@ -118,8 +118,8 @@ export type {
   EngineEventMap,
   EngineEventName,
   EngineListener,
-} from './engine/engine-events.js'
-export type { EngineLimits } from './engine/engine-limits.js'
+} from './engine/core/engine-events.js'
+export type { EngineLimits } from './engine/core/engine-limits.js'
 export type {
   DeleteResult,
   ExecuteDeleteResult,
@@ -127,6 +127,6 @@ export type {
   FlowEngineOptions,
   FlowRunInput,
   RunResponseType,
-} from './engine/engine-options.js'
+} from './engine/core/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
 export type { FlowStream, FlowStreamEvent } from './engine/turn/flow-stream.js'

@@ -1,6 +1,6 @@
 /** Files that a user chose, as the engine accepts them. */
 import { expect, test } from 'vitest'
-import { resolveLimits } from '../../src/engine/engine-limits.js'
+import { resolveLimits } from '../../src/engine/core/engine-limits.js'
 import { checkAttachments } from '../../src/engine/input/check-attachments.js'
 import { attachmentOf } from './index.js'
 

@@ -3,7 +3,7 @@
  * (`swap-summary.ts`). If a summary fails, the messages stay, and only the usage of the failed calls is stored.
  */
 import { elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
-import { asFlowError } from '../engine/error-text.js'
+import { asFlowError } from '../engine/core/error-text.js'
 import type { BudgetCheck } from '../engine/model-call/budget-check.js'
 import { TurnControl } from '../engine/turn/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'

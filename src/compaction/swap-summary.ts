@@ -2,7 +2,7 @@
  * Stores a summary, or what a failed one has cost, in the session as it is by then: turns have run since, here or in
  * another process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
  */
-import { summaryWait } from '../engine/lock-waits.js'
+import { summaryWait } from '../engine/lock/lock-waits.js'
 import type { TurnControl } from '../engine/turn/turn-control.js'
 import type { Message, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from '../session/document-bytes.js'

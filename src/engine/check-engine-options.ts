@@ -1,6 +1,6 @@
 /** The names and kinds of the engine's options: a misspelt or wrong option would only show in the middle of a turn. */
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../util/options.js'
-import type { FlowEngineOptions } from './engine-options.js'
+import type { FlowEngineOptions } from './core/engine-options.js'
 
 const optionNames: OptionNames<FlowEngineOptions> = {
   configManager: true,

@@ -5,9 +5,9 @@
 import type { FlowRegistry } from '../flow/flow-registry.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { SessionDocument } from '../session/session-document.js'
-import type { FlowSteps } from './turn/collect-steps.js'
+import type { TurnDraft } from './turn/commit/turn-draft.js'
+import type { FlowSteps } from './turn/steps/collect-steps.js'
 import type { TurnControl } from './turn/turn-control.js'
-import type { TurnDraft } from './turn/turn-draft.js'
 
 /** Keeps the memories of one flow short. */
 export interface Compactor {

@@ -10,12 +10,11 @@ import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
-import { cancelTurn } from './cancel-turn.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
-import { createEngineContext, type EngineContext } from './engine-context.js'
-import type { EngineEventMap, EngineEventName, EngineListener } from './engine-events.js'
-import type { EngineLimits } from './engine-limits.js'
+import { createEngineContext, type EngineContext } from './core/engine-context.js'
+import type { EngineEventMap, EngineEventName, EngineListener } from './core/engine-events.js'
+import type { EngineLimits } from './core/engine-limits.js'
 import type {
   CancelOptions,
   DeleteOptions,
@@ -25,16 +24,17 @@ import type {
   FlowEngineOptions,
   FlowRunInput,
   RunResponseType,
-} from './engine-options.js'
-import { checkEventName } from './event-names.js'
-import { executeTurn } from './execute-turn.js'
-import { getSession } from './get-session.js'
+} from './core/engine-options.js'
+import { checkEventName } from './core/event-names.js'
 import { claimNamedSession, type NamedSession } from './idempotency/claim-named-session.js'
-import { executeDelete } from './remove-session.js'
+import { cancelTurn } from './lock/cancel-turn.js'
 import { eraseOwner } from './sessions/erase-owner.js'
+import { getSession } from './sessions/get-session.js'
 import { listSessions } from './sessions/list-sessions.js'
+import { executeDelete } from './sessions/remove-session.js'
 import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
 import { sweep } from './sessions/sweep.js'
+import { executeTurn } from './turn/execute-turn.js'
 import type { FlowStream, StreamOptions } from './turn/flow-stream.js'
 import { TurnStream } from './turn/turn-stream.js'
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { flowOf, harness } from '../../testing/contract/engine-harness.js'
 import { VirtualClock } from '../../testing/index.js'
 import { reply } from '../index.js'
-import { type EngineEventMap, EngineEvents } from './engine-events.js'
+import { type EngineEventMap, EngineEvents } from './core/engine-events.js'
 import { LoopMonitor } from './loop-monitor.js'
 
 type Blocked = EngineEventMap['loop:blocked']

@@ -3,7 +3,7 @@
  * process. The timer is set only while turns run and somebody listens to `loop:blocked`.
  */
 import { type Clock, monotonicTime } from '../config/clock.js'
-import type { EngineEvents } from './engine-events.js'
+import type { EngineEvents } from './core/engine-events.js'
 
 /** How long the timer is set for, in milliseconds. */
 const interval = 20

@@ -1,6 +1,6 @@
 /**
  * Model steps: the prompt and the tools of a model, and what happens with its answer. The loop that calls the model and
- * its tools is in `src/engine/turn/run-model-step.ts`.
+ * its tools is in `src/engine/turn/steps/run-model-step.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'

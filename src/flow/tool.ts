@@ -1,6 +1,6 @@
 /**
  * Tools: functions of a flow that a model may call, with arguments that are validated before the function receives
- * them. Calls are executed in `src/engine/turn/run-tool.ts`.
+ * them. Calls are executed in `src/engine/turn/tools/run-tool.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'

@@ -1,7 +1,7 @@
 /**
  * Transitions: immutable values that say what happens next in a turn. Builders such as `go` create one, modifiers such
  * as `withReply` return a changed copy. Both check their arguments at once;
- * `src/engine/turn/run-steps.ts` applies transitions.
+ * `src/engine/turn/steps/run-steps.ts` applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../http-content-type.js'

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { FakeSessionStore, VirtualClock } from '../../testing/index.js'
 import { EngineClosedError, LimitExceededError } from '../errors/engine-errors.js'
 import { FlowSession } from './flow-session.js'
-import type { LockHolder } from './lock-line.js'
-import type { LockWait } from './lock-request.js'
+import type { LockHolder } from './lock/lock-line.js'
+import type { LockWait } from './lock/lock-request.js'
 import { StoreAccess } from './store-access.js'
 
 const turn: LockWait = { counted: true }

@@ -5,11 +5,11 @@
 import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { onAbort } from '../util/on-abort.js'
-import { LockHolder } from './lock-line.js'
-import type { HeldLock, LockEvent, LockReport, LockWait, SharedDelete } from './lock-request.js'
-import { SessionLock } from './session-lock.js'
+import { LockHolder } from './lock/lock-line.js'
+import type { HeldLock, LockEvent, LockReport, LockWait, SharedDelete } from './lock/lock-request.js'
+import { SessionLock } from './lock/session-lock.js'
+import { startWaitTimer } from './lock/wait-timer.js'
 import type { StoreAccess } from './store-access.js'
-import { startWaitTimer } from './wait-timer.js'
 
 /** What the sessions have to know of time. All in milliseconds. */
 export interface LockTiming {

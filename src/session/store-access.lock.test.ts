@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { bench, documentOf, errorOf, revisions } from '../../testing/contract/session-bench.js'
 import { isOutcomeUnknown, SessionConflictError } from '../errors/session-errors.js'
-import { LockHolder } from './lock-line.js'
-import { SessionLock } from './session-lock.js'
+import { LockHolder } from './lock/lock-line.js'
+import { SessionLock } from './lock/session-lock.js'
 
 /** A holder from which the lock of a session can be taken. */
 function newHolder() {

@@ -14,7 +14,7 @@ import {
   SessionStoreError,
 } from '../errors/session-errors.js'
 import { isSessionId } from '../util/patterns.js'
-import type { LockHolder } from './lock-line.js'
+import type { LockHolder } from './lock/lock-line.js'
 import { decodeSession } from './session-codec.js'
 import type { SessionDocument, SessionHistoryEntry } from './session-document.js'
 import type { SessionListQuery, SessionSaveHint, SessionStore } from './session-store.js'

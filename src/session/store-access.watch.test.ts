@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { bench, documentOf, errorOf, storeTimeout } from '../../testing/contract/session-bench.js'
 import { VirtualClock } from '../../testing/virtual-clock/virtual-clock.js'
 import { MemorySessionStore } from '../stores/memory/memory-store.js'
-import { LockHolder } from './lock-line.js'
+import { LockHolder } from './lock/lock-line.js'
 import { StoreAccess, type StoreOperation } from './store-access.js'
 
 /** A bench whose access reports its operations. */

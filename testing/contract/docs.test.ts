@@ -196,8 +196,9 @@ describe('tables', () => {
 
   test('docs/engine.md has every event, option and operation', () => {
     const page = read('docs/engine.md')
-    const events = read('src/engine/engine-events.ts').matchAll(/^ {2}'([a-z]+:[a-z]+)':/gm)
-    const options = /interface FlowEngineOptions \{([\s\S]*?)\n\}/.exec(read('src/engine/engine-options.ts'))?.[1] ?? ''
+    const events = read('src/engine/core/engine-events.ts').matchAll(/^ {2}'([a-z]+:[a-z]+)':/gm)
+    const options =
+      /interface FlowEngineOptions \{([\s\S]*?)\n\}/.exec(read('src/engine/core/engine-options.ts'))?.[1] ?? ''
     const names = [
       ...Array.from(events, ([, name = '']) => name),
       ...Array.from(options.matchAll(/^ {2}readonly (\w+)\?:/gm), ([, name = '']) => name),

@@ -14,7 +14,7 @@ describe('the frames of an author', () => {
     const error = withStack(
       'Ask.run (/app/flows/ask.ts:3:1)',
       'async Promise.all (index 0)',
-      `runStep (${root}src/engine/turn/run-steps.ts:10:3)`,
+      `runStep (${root}src/engine/turn/steps/run-steps.ts:10:3)`,
       `Conversation.say (${root}dist/testing/index.js:10:3)`,
       'parse (/app/node_modules/zod/index.js:1:1)',
       'process.processTicksAndRejections (node:internal/process/task_queues:105:5)',

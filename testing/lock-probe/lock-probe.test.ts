@@ -1,8 +1,8 @@
 // The probe over the engine's own lock, and over locks that are wrong on purpose: each assertion must find its fault.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { Flow, FlowEngine, reply, Step, type Turn, tool } from '../../src/index.js'
-import type { LockHolder, Waiter } from '../../src/session/lock-line.js'
-import { SessionLock } from '../../src/session/session-lock.js'
+import type { LockHolder, Waiter } from '../../src/session/lock/lock-line.js'
+import { SessionLock } from '../../src/session/lock/session-lock.js'
 import { flowOf, harness } from '../contract/engine-harness.js'
 import { capture, Onboarding } from '../contract/onboarding.js'
 import { Conversation, ExpectationError, LockProbe, scriptedProvider, VirtualClock } from '../index.js'

@@ -1,7 +1,7 @@
 /** A repeat is answered with the recorded outcome: nothing is run, and nothing is written. */
 import { FlowError } from '../../errors/flow-error.js'
+import type { TurnOutcome } from '../core/run-envelope.js'
 import type { TurnInput } from '../input/check-input.js'
-import type { TurnOutcome } from '../turn/run-envelope.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import { claimId } from './claim-session.js'
 import { type Replay, replayOf, reportReplay } from './receipts.js'

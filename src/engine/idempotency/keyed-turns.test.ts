@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../../testing/index.js'
-import { EngineEvents } from '../engine-events.js'
-import { resolveLimits } from '../engine-limits.js'
+import { EngineEvents } from '../core/engine-events.js'
+import { resolveLimits } from '../core/engine-limits.js'
+import { successEnvelope } from '../core/run-envelope.js'
 import { checkTurnInput } from '../input/check-input.js'
-import { successEnvelope } from '../turn/run-envelope.js'
 import { KeyedTurns } from './keyed-turns.js'
 import { requestKeyOf } from './request-key.js'
 

@@ -5,10 +5,10 @@
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { onAbort } from '../../util/on-abort.js'
-import type { EngineEvents } from '../engine-events.js'
-import { type EngineLimits, longestTurnMs } from '../engine-limits.js'
+import type { EngineEvents } from '../core/engine-events.js'
+import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
+import type { TurnOutcome } from '../core/run-envelope.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
-import type { TurnOutcome } from '../turn/run-envelope.js'
 import type { TurnStream } from '../turn/turn-stream.js'
 import { reportReplay } from './receipts.js'
 

@@ -7,10 +7,10 @@ import type { Clock } from '../../config/clock.js'
 import { IdempotencyMismatchError } from '../../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import type { SessionDocument, SessionReceipt } from '../../session/session-document.js'
-import type { EngineEventMap, EngineEvents } from '../engine-events.js'
-import type { ExecuteResult } from '../engine-options.js'
+import type { EngineEventMap, EngineEvents } from '../core/engine-events.js'
+import type { ExecuteResult } from '../core/engine-options.js'
+import { failureEnvelope, successEnvelope } from '../core/run-envelope.js'
 import type { RequestKey } from '../input/check-input.js'
-import { failureEnvelope, successEnvelope } from '../turn/run-envelope.js'
 
 /** A recorded outcome. */
 export interface Replay {

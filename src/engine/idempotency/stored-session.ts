@@ -1,8 +1,8 @@
 /** Looks at a session without its lock, only to see whether it has the answer to a request. */
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import { loadFor } from '../foreign-session.js'
-import { checkFlowName } from '../turn/find-session.js'
+import { loadFor } from '../sessions/foreign-session.js'
+import { checkFlowName } from '../turn/session/find-session.js'
 import type { TurnControl } from '../turn/turn-control.js'
 
 /** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveLimits } from '../engine-limits.js'
+import { resolveLimits } from '../core/engine-limits.js'
 import { checkAttachments } from './check-attachments.js'
 
 const limits = resolveLimits()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../index.js'
-import { resolveLimits } from '../engine-limits.js'
+import { resolveLimits } from '../core/engine-limits.js'
 import { checkConfig, checkSessionId, checkTurnInput } from './check-input.js'
 
 const limits = resolveLimits()

@@ -8,8 +8,8 @@ import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type Jso
 import { findUnknownName, hintAt, type OptionNames } from '../../util/options.js'
 import { isRequestId, isSessionId } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
-import { depthExceeded, type EngineLimits, limitExceeded } from '../engine-limits.js'
-import type { FlowRunInput } from '../engine-options.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../core/engine-limits.js'
+import type { FlowRunInput } from '../core/engine-options.js'
 import { checkAttachments } from './check-attachments.js'
 
 /** The digests of an idempotency key. The first two are what a receipt has. */

@@ -16,7 +16,7 @@ import type {
 } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import type { JsonObject } from '../../util/json.js'
-import { limitExceeded } from '../engine-limits.js'
+import { limitExceeded } from '../core/engine-limits.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import type { TurnStream } from '../turn/turn-stream.js'
 

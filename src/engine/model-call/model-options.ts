@@ -3,7 +3,7 @@ import { invalidInput } from '../../errors/engine-errors.js'
 import { CircuitBreakers } from '../../model/circuit-breaker.js'
 import { checkEngineBudgets, type EngineBudgets } from '../../model/model-budget.js'
 import { numbersWithDefaults } from '../../util/options.js'
-import type { FlowEngineOptions, ModelRetryOptions } from '../engine-options.js'
+import type { FlowEngineOptions, ModelRetryOptions } from '../core/engine-options.js'
 
 /** What an engine keeps of its options about models. */
 export interface ModelSettings {

@@ -1,9 +1,9 @@
 /** Removes a session that was listed, under its lock and with its owner: it may have changed since. */
 import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import type { SessionSummary } from '../../session/session-store.js'
-import type { EngineContext } from '../engine-context.js'
-import { listedWait } from '../lock-waits.js'
-import { removeAndReport } from '../remove-session.js'
+import type { EngineContext } from '../core/engine-context.js'
+import { listedWait } from '../lock/lock-waits.js'
+import { removeAndReport } from './remove-session.js'
 
 /** After these the next session would fare no better. */
 const fatalCodes: readonly FlowErrorCode[] = ['SESSION_STORE_ERROR', 'ENGINE_CLOSED']

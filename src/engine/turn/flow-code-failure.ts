@@ -5,7 +5,7 @@
 import { flowCodeError, type LimitExceededError } from '../../errors/engine-errors.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { Awaitable } from '../../flow/base-step.js'
-import { thrownText } from '../error-text.js'
+import { thrownText } from '../core/error-text.js'
 import type { TurnControl } from './turn-control.js'
 
 /**

@@ -1,7 +1,7 @@
 // What flows see of it is tested in ../flow-engine.merge.test.ts.
 import { expect, test } from 'vitest'
 import { Flow } from '../../flow/flow.js'
-import { resolveLimits } from '../engine-limits.js'
+import { resolveLimits } from '../core/engine-limits.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
 import { mergeMessages } from './merge-messages.js'
 import type { RequestedTurn, TurnControl } from './turn-control.js'

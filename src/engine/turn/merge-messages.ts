@@ -6,7 +6,7 @@
 import { flowCodeError } from '../../errors/engine-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { jsonSize, utf8Length } from '../../util/json.js'
-import { limitExceeded } from '../engine-limits.js'
+import { limitExceeded } from '../core/engine-limits.js'
 import type { TurnInput } from '../input/check-input.js'
 import type { RequestedTurn, TurnControl } from './turn-control.js'
 

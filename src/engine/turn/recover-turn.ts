@@ -5,13 +5,13 @@
 import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
-import { asFlowError } from '../error-text.js'
+import { asFlowError } from '../core/error-text.js'
 import type { TurnInput } from '../input/check-input.js'
-import { attachSteps } from './collect-steps.js'
+import type { TurnDraft } from './commit/turn-draft.js'
 import { callFlowCode } from './flow-code-failure.js'
-import { runStepsAfterError, transitionOf } from './run-steps.js'
+import { attachSteps } from './steps/collect-steps.js'
+import { runStepsAfterError, transitionOf } from './steps/run-steps.js'
 import type { TurnControl } from './turn-control.js'
-import type { TurnDraft } from './turn-draft.js'
 import { TurnView } from './turn-view.js'
 
 /**

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
 import { TurnAbortedError } from '../../index.js'
-import type { ExecuteResult } from '../engine-options.js'
+import type { ExecuteResult } from '../core/engine-options.js'
 import type { FlowStreamEvent } from './flow-stream.js'
 import { TurnStream } from './turn-stream.js'
 

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
 import { FlowCodeError } from '../../index.js'
-import type { ExecuteResult } from '../engine-options.js'
+import type { ExecuteResult } from '../core/engine-options.js'
 import { TurnStream } from './turn-stream.js'
 
 function success(message: string): ExecuteResult {

@@ -7,7 +7,7 @@
  * time: it gets a reset with the reason `resume`, unless the ID that it names shows that it has missed nothing.
  */
 import { onAbort } from '../../util/on-abort.js'
-import type { ExecuteResult } from '../engine-options.js'
+import type { ExecuteResult } from '../core/engine-options.js'
 import { checkStreamOptions } from '../input/check-stream-options.js'
 import type { FlowStream, FlowStreamEvent, StreamOptions, StreamResetReason } from './flow-stream.js'
 import { finished, PieceQueue, type Read } from './piece-queue.js'

@@ -10,7 +10,7 @@ export const scoredFiles = [
     tests: ['adapters/fetch/request/body.', 'adapters/fetch/request/arrived-body.'],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: [
       'src/engine/turn/settle-turn-error.',
       'src/engine/flow-engine.atomic.',
@@ -30,7 +30,7 @@ export const scoredFiles = [
   },
   { file: 'src/session/store-access.ts', tests: ['src/session/store-access.'] },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: [
       'src/engine/turn/turn-draft.',
       'src/engine/turn/run-steps.',
@@ -44,5 +44,5 @@ export const scoredFiles = [
     ],
   },
   { file: 'src/stores/memory/memory-store.ts', tests: ['src/stores/memory/memory-store.'] },
-  { file: 'src/session/session-lock.ts', tests: ['src/session/session-lock.'] },
+  { file: 'src/session/lock/session-lock.ts', tests: ['src/session/session-lock.'] },
 ]

@@ -4,7 +4,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const boundMutations = [
   {
-    file: 'src/engine/turn/trim-lists.ts',
+    file: 'src/engine/turn/commit/trim-lists.ts',
     tests: ['src/engine/turn/trim-lists.'],
     rows: [
       ['list cut to its limit and no further', 'partKept', { piece: '0.75', becomes: '1' }],
@@ -45,7 +45,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/trim-lists.ts',
+    file: 'src/engine/turn/commit/trim-lists.ts',
     tests: ['src/engine/flow-engine.prompt-prefix.'],
     rows: [['prompt changed in most turns once a memory is full', 'partKept', { piece: '0.75', becomes: '0.99' }]],
   },
@@ -147,7 +147,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/restore-session.ts',
+    file: 'src/engine/turn/session/restore-session.ts',
     tests: ['src/engine/flow-engine.older-layout.'],
     rows: [
       ['bytes that onRestore added kept in their message', 'checkReturned', { piece: 'moveBytes(', becomes: '(' }],
@@ -189,7 +189,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/remove-session.ts',
+    file: 'src/engine/sessions/remove-session.ts',
     tests: ['src/engine/flow-engine.older-layout.', 'adapters/fetch/routes/'],
     rows: [
       [
@@ -219,7 +219,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.session-bytes.', 'src/engine/flow-engine.limits.'],
     rows: [
       ['session aborted by one turn that was too large', 'goesOnAfter', { body: 'return error.code === undefined' }],
@@ -260,7 +260,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: ['src/engine/turn/run-steps.one-reply.', 'src/engine/turn/run-steps.content-type.'],
     rows: [
       [

@@ -3,7 +3,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const busyMutations = [
   {
-    file: 'src/engine/busy.ts',
+    file: 'src/engine/lock/busy.ts',
     tests: ['src/engine/flow-engine.busy.', 'src/engine/flow-engine.interrupt.'],
     rows: [
       ['message waits where busy says reject', 'checkMayWait', { condition: "policy === 'reject'", becomes: 'false' }],
@@ -53,7 +53,7 @@ export const busyMutations = [
     ],
   },
   {
-    file: 'src/engine/busy.ts',
+    file: 'src/engine/lock/busy.ts',
     tests: ['testing/contract/busy/busy.'],
     rows: [
       [
@@ -110,7 +110,7 @@ export const busyMutations = [
     ],
   },
   {
-    file: 'src/engine/cancel-turn.ts',
+    file: 'src/engine/lock/cancel-turn.ts',
     tests: ['src/engine/flow-engine.cancel.'],
     rows: [
       [
@@ -142,7 +142,7 @@ export const busyMutations = [
     ],
   },
   {
-    file: 'src/engine/session-state.ts',
+    file: 'src/engine/core/session-state.ts',
     tests: ['src/engine/flow-engine.busy.', 'src/engine/flow-engine.interrupt.'],
     rows: [
       [

@@ -230,7 +230,7 @@ export const driverMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/session-lease.ts',
+    file: 'src/engine/turn/session/session-lease.ts',
     tests: ['src/engine/turn/session-lease.'],
     rows: [
       [
@@ -256,7 +256,7 @@ export const driverMutations = [
     rows: [['leases kept after the turn', 'runTurn', { statement: 'giveBackLeases(control)', becomes: '' }]],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/session/load-session.ts',
     tests: ['src/engine/turn/session-lease.'],
     rows: [
       [

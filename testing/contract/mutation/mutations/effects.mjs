@@ -11,7 +11,7 @@ const effectTests = [
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const effectMutations = [
   {
-    file: 'src/engine/turn/once-reports.ts',
+    file: 'src/engine/turn/tools/once-reports.ts',
     tests: ['src/engine/flow-engine.not-awaited-effects.'],
     rows: [
       [
@@ -34,7 +34,7 @@ export const effectMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-effects.ts',
+    file: 'src/engine/turn/tools/turn-effects.ts',
     tests: effectTests,
     rows: [
       [
@@ -143,7 +143,7 @@ export const effectMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: effectTests,
     rows: [
       [
@@ -170,14 +170,14 @@ export const effectMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: effectTests,
     rows: [
       ['effects not counted in the bytes of a commit', 'TurnDraft.#trimLists', { piece: ' + ofEffects', becomes: '' }],
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/turn/tool-keys.'],
     rows: [
       [

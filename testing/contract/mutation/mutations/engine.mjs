@@ -177,7 +177,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/after-turn-tasks.ts',
+    file: 'src/engine/core/after-turn-tasks.ts',
     tests: ['src/engine/flow-engine.wait-until.'],
     rows: [
       [
@@ -240,7 +240,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: [
       'src/engine/turn/settle-turn-error.',
       'src/engine/flow-engine.store-trouble.',
@@ -287,7 +287,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.bad-code.'],
     rows: [
       [
@@ -301,7 +301,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: ['src/engine/turn/turn-draft.', 'testing/contract/simulation/'],
     rows: [
       [
@@ -345,12 +345,12 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/foreign-session.ts',
+    file: 'src/engine/sessions/foreign-session.ts',
     tests: ['src/engine/flow-engine.owner.'],
     rows: [["another owner's session continued", 'loadFor', { piece: 'storedOwner !== owner', becomes: 'false' }]],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/turn/session/find-session.ts',
     tests: [
       'src/engine/turn/load-session.',
       'src/engine/flow-engine.binding.',
@@ -377,7 +377,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/session/load-session.ts',
     tests: [
       'src/engine/turn/load-session.',
       'src/engine/flow-engine.binding.',
@@ -573,7 +573,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-envelope.ts',
+    file: 'src/engine/core/run-envelope.ts',
     tests: ['src/engine/flow-engine.envelope.', 'src/engine/flow-engine.store-trouble.'],
     rows: [
       [
@@ -595,7 +595,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/error-text.ts',
+    file: 'src/engine/core/error-text.ts',
     tests: ['src/engine/error-text.'],
     rows: [
       [
@@ -625,7 +625,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/mask-turn.ts',
+    file: 'src/engine/turn/commit/mask-turn.ts',
     tests: ['src/engine/flow-engine.mask'],
     rows: [
       [
@@ -687,7 +687,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/mask-text.ts',
+    file: 'src/engine/core/mask-text.ts',
     tests: ['src/engine/flow-engine.mask'],
     rows: [
       [
@@ -715,7 +715,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.mask'],
     rows: [
       [
@@ -813,7 +813,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/engine-events.ts',
+    file: 'src/engine/core/engine-events.ts',
     tests: ['src/engine/engine-events.', 'src/engine/flow-engine.listeners.'],
     rows: [
       [
@@ -827,7 +827,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/remove-session.ts',
+    file: 'src/engine/sessions/remove-session.ts',
     tests: ['src/engine/remove-session.', 'src/engine/flow-engine.delete.'],
     rows: [
       [
@@ -857,7 +857,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.context.', 'src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
     rows: [
       [
@@ -871,14 +871,14 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/busy.ts',
+    file: 'src/engine/lock/busy.ts',
     tests: ['src/engine/flow-engine.waiting.', 'src/engine/flow-engine.limits.'],
     rows: [
       ['queue limit off', 'checkMayWait', { condition: 'stay >= limits.maxQueuedTurnsPerSession', becomes: 'false' }],
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
     rows: [
       [
@@ -892,7 +892,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/remove-session.ts',
+    file: 'src/engine/sessions/remove-session.ts',
     tests: ['src/engine/flow-engine.lock.', 'src/engine/flow-engine.delete.', 'src/engine/flow-engine.envelope.'],
     rows: [
       [
@@ -914,7 +914,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.bad-input.'],
     rows: [
       [

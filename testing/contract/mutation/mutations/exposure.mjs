@@ -4,7 +4,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const exposureMutations = [
   {
-    file: 'src/engine/turn/run-model-step.ts',
+    file: 'src/engine/turn/steps/run-model-step.ts',
     tests: ['src/engine/flow-engine.tool-limits.'],
     rows: [
       [
@@ -20,7 +20,7 @@ export const exposureMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/flow-engine.tool-limits.'],
     rows: [
       [
@@ -78,7 +78,7 @@ export const exposureMutations = [
     ],
   },
   {
-    file: 'src/engine/registered-name.ts',
+    file: 'src/engine/core/registered-name.ts',
     tests: ['src/engine/flow-engine.unknown-names.'],
     rows: [
       [
@@ -100,7 +100,7 @@ export const exposureMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.admission.', 'src/engine/flow-engine.unknown-names.'],
     rows: [
       ['any number of turns at once', 'runInOrder', { condition: '!admission.enter(control)', becomes: 'false' }],
@@ -128,7 +128,7 @@ export const exposureMutations = [
     ],
   },
   {
-    file: 'src/engine/admission.ts',
+    file: 'src/engine/lock/admission.ts',
     tests: ['src/engine/flow-engine.admission.'],
     rows: [
       ['place of a dropped turn kept for ever', '#dropLost', { body: '' }],
@@ -140,7 +140,7 @@ export const exposureMutations = [
     ],
   },
   {
-    file: 'src/engine/session-state.ts',
+    file: 'src/engine/core/session-state.ts',
     tests: ['src/engine/flow-engine.admission.'],
     rows: [['busy engine asks its store', 'notAsked', { piece: "'ENGINE_BUSY',", becomes: '' }]],
   },

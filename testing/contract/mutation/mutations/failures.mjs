@@ -4,7 +4,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const failureMutations = [
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: ['src/engine/flow-engine.rollback.'],
     rows: [
       [
@@ -81,7 +81,7 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: ['src/engine/flow-engine.on-error.'],
     rows: [
       [
@@ -97,7 +97,7 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-steps.ts',
+    file: 'src/engine/turn/steps/run-steps.ts',
     tests: ['src/engine/flow-engine.on-message.'],
     rows: [
       [
@@ -126,7 +126,7 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/error-text.ts',
+    file: 'src/engine/core/error-text.ts',
     tests: ['src/engine/flow-engine.error-text.'],
     rows: [
       [
@@ -149,12 +149,12 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/foreign-session.ts',
+    file: 'src/engine/sessions/foreign-session.ts',
     tests: ['src/engine/flow-engine.session-state.'],
     rows: [['newer session of another owner revealed', 'loadFor', { piece: 'error.owner === owner', becomes: 'true' }]],
   },
   {
-    file: 'src/engine/session-state.ts',
+    file: 'src/engine/core/session-state.ts',
     tests: ['src/engine/flow-engine.session-state.'],
     rows: [
       [

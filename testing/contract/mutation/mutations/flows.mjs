@@ -151,7 +151,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/turn/run-tool.'],
     rows: [
       [
@@ -189,7 +189,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/model-call/answer-parts.'],
     rows: [
       [
@@ -211,7 +211,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tools.ts',
+    file: 'src/engine/turn/tools/run-tools.ts',
     tests: ['src/engine/turn/run-tools.'],
     rows: [
       [
@@ -241,7 +241,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tools.ts',
+    file: 'src/engine/turn/tools/run-tools.ts',
     tests: ['src/engine/turn/run-model-step.', 'src/engine/turn/run-tool.'],
     rows: [
       [
@@ -255,7 +255,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: ['src/engine/turn/run-steps.'],
     rows: [
       [

@@ -72,7 +72,7 @@ export const frameworkMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/turn/run-tool.'],
     rows: [
       [

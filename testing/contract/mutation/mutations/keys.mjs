@@ -102,7 +102,7 @@ export const keyMutations = [
     ],
   },
   {
-    file: 'src/engine/busy.ts',
+    file: 'src/engine/lock/busy.ts',
     tests: [...keyTests, 'src/engine/flow-engine.merge.', 'src/engine/flow-engine.cancel.'],
     rows: [
       ['turn that may be a repeat interrupted', 'policyFor', { statement: 'mayBeRepeat(underWay)', becomes: '' }],
@@ -120,27 +120,27 @@ export const keyMutations = [
     ],
   },
   {
-    file: 'src/engine/cancel-turn.ts',
+    file: 'src/engine/lock/cancel-turn.ts',
     tests: keyTests,
     rows: [['repeat of an answered message cancelled', 'cancelTurn', { piece: '!mayBeRepeat(turn)', becomes: 'true' }]],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/turn/session/find-session.ts',
     tests: [...keyTests, 'src/engine/flow-engine.merge.', 'src/engine/flow-engine.interrupt.'],
     rows: [['interrupted first turn loses its session', 'continuesUnstored', { body: '{ return false }' }]],
   },
   {
-    file: 'src/engine/turn/session-lease.ts',
+    file: 'src/engine/turn/session/session-lease.ts',
     tests: ['src/engine/turn/session-lease.'],
     rows: [['strangers wait for a lease', 'leaseName', { body: '{ return sessionId }' }]],
   },
   {
-    file: 'src/engine/turn/turn-effects.ts',
+    file: 'src/engine/turn/tools/turn-effects.ts',
     tests: ['src/engine/flow-engine.uncertain-effects.'],
     rows: [['work under way begun again', 'TurnEffects.#resultUnderWay', { body: '{ return undefined }' }]],
   },
   {
-    file: 'src/engine/turn/trim-lists.ts',
+    file: 'src/engine/turn/commit/trim-lists.ts',
     tests: keyTests,
     rows: [
       ['receipt of the first turn removed', 'trimReceipts', { piece: 'list[0]?.turn === 1 ? 1 : 0', becomes: '0' }],
@@ -148,7 +148,7 @@ export const keyMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/settle-turn-error.ts',
+    file: 'src/engine/turn/commit/settle-turn-error.ts',
     tests: keyTests,
     rows: [
       [

@@ -3,7 +3,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const lockMutations = [
   {
-    file: 'src/session/lock-line.ts',
+    file: 'src/session/lock/lock-line.ts',
     tests: ['src/session/session-lock.'],
     rows: [
       [
@@ -26,7 +26,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/session/session-lock.ts',
+    file: 'src/session/lock/session-lock.ts',
     tests: ['src/session/session-lock.'],
     rows: [
       [
@@ -49,7 +49,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/session/session-lock.ts',
+    file: 'src/session/lock/session-lock.ts',
     tests: ['src/engine/flow-engine.strangers.'],
     rows: [
       ['strangers stay in the queue', 'setOwner', { piece: 'waiter.resolve()', becomes: '' }],
@@ -98,7 +98,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/session/wait-timer.ts',
+    file: 'src/session/lock/wait-timer.ts',
     tests: ['src/engine/flow-engine.taken-lock.', 'src/session/flow-session.', 'src/engine/flow-engine.broken-clock.'],
     rows: [
       ['lock never taken from a dropped turn', 'expire', { condition: 'takeableAt(current) <= now', becomes: 'false' }],
@@ -157,7 +157,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/turn/session/find-session.ts',
     tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
     rows: [
       ['stranger continues a session without its lock', 'findSession', { condition: 'isStranger', becomes: 'false' }],
@@ -169,17 +169,17 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/load-session.ts',
+    file: 'src/engine/turn/session/load-session.ts',
     tests: ['src/engine/flow-engine.strangers.', 'src/engine/flow-engine.new-session-lock.'],
     rows: [['new session not locked', 'newSession', { statement: 'engine.session.moveTo', becomes: '' }]],
   },
   {
-    file: 'src/engine/lock-waits.ts',
+    file: 'src/engine/lock/lock-waits.ts',
     tests: ['src/compaction/store-summary.beside.'],
     rows: [["strangers wait for an owner's summary", 'summaryWait', { piece: 'caller: { owner }', becomes: '' }]],
   },
   {
-    file: 'src/engine/remove-session.ts',
+    file: 'src/engine/sessions/remove-session.ts',
     tests: ['src/engine/flow-engine.shared-deletes.', 'src/engine/flow-engine.strangers.'],
     rows: [
       ['each waiting delete has its own place', 'removeOnce', { condition: 'isSame', becomes: 'false' }],

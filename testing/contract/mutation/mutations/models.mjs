@@ -279,7 +279,7 @@ export const modelMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-model-step.ts',
+    file: 'src/engine/turn/steps/run-model-step.ts',
     tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
     rows: [
       [
@@ -293,7 +293,7 @@ export const modelMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/recover-from-model.ts',
+    file: 'src/engine/turn/steps/recover-from-model.ts',
     tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
     rows: [
       [
@@ -307,7 +307,7 @@ export const modelMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-model-step.ts',
+    file: 'src/engine/turn/steps/run-model-step.ts',
     tests: ['src/engine/turn/run-model-step.output.', 'src/engine/turn/run-model-step.recovery.'],
     rows: [
       [

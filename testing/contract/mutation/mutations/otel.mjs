@@ -48,7 +48,7 @@ export const otelMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['adapters/otel/'],
     rows: [
       [
@@ -70,7 +70,7 @@ export const otelMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.events-for-operators.'],
     rows: [
       [

@@ -6,7 +6,7 @@ const sameTests = ['src/engine/flow-engine.foreign-property.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const strangerMutations = [
   {
-    file: 'src/engine/foreign-session.ts',
+    file: 'src/engine/sessions/foreign-session.ts',
     tests: [...strangerTests, 'src/engine/flow-engine.get-session.'],
     rows: [
       [
@@ -19,7 +19,7 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/engine/get-session.ts',
+    file: 'src/engine/sessions/get-session.ts',
     tests: ['src/engine/flow-engine.get-session.', ...strangerTests],
     rows: [
       [
@@ -46,12 +46,12 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/turn/session/find-session.ts',
     tests: strangerTests,
     rows: [['run of a foreign session not reported', 'loadOf', { condition: 'isForeign', becomes: 'false' }]],
   },
   {
-    file: 'src/engine/session-state.ts',
+    file: 'src/engine/core/session-state.ts',
     tests: strangerTests,
     rows: [
       [
@@ -62,7 +62,7 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/engine/remove-session.ts',
+    file: 'src/engine/sessions/remove-session.ts',
     tests: [...strangerTests, 'src/engine/flow-engine.events-of-sessions.'],
     rows: [
       ['delete of a foreign session not reported', 'load', { condition: 'isForeign', becomes: 'false' }],
@@ -70,7 +70,7 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/engine/cancel-turn.ts',
+    file: 'src/engine/lock/cancel-turn.ts',
     tests: strangerTests,
     rows: [
       [

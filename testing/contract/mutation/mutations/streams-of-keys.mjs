@@ -96,7 +96,7 @@ export const streamOfKeyMutations = [
     ],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: onDisconnect,
     rows: [
       [

@@ -4,7 +4,7 @@ const durations = ['src/engine/flow-engine.wall-time.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const timeMutations = [
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/flow-engine.broken-clock.'],
     rows: [
       [
@@ -45,7 +45,7 @@ export const timeMutations = [
     rows: [["lists of deadlines kept for flows' own durations", '#listFor', { condition: 'isOwn', becomes: 'false' }]],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/turn/run-tool.'],
     rows: [
       [
@@ -89,7 +89,7 @@ export const timeMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: durations,
     rows: [
       [

@@ -35,7 +35,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/restore-session.ts',
+    file: 'src/engine/turn/session/restore-session.ts',
     tests: ['src/engine/flow-engine.nested.'],
     rows: [
       [
@@ -57,7 +57,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-tool.ts',
+    file: 'src/engine/turn/tools/run-tool.ts',
     tests: ['src/engine/flow-engine.nested.'],
     rows: [
       [
@@ -118,7 +118,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/run-steps.ts',
+    file: 'src/engine/turn/steps/run-steps.ts',
     tests: ['src/engine/turn/run-steps.'],
     rows: [
       [
@@ -134,7 +134,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/collect-steps.ts',
+    file: 'src/engine/turn/steps/collect-steps.ts',
     tests: ['src/engine/turn/collect-steps.'],
     rows: [
       [
@@ -146,7 +146,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/resolve-models.ts',
+    file: 'src/engine/turn/steps/resolve-models.ts',
     tests: ['src/engine/turn/resolve-models.'],
     rows: [
       ['own model of a step ignored', 'resolveModels', { condition: 'choice !== undefined', becomes: 'false' }],

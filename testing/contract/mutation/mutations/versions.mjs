@@ -7,7 +7,7 @@ const schemaTests = ['src/engine/flow-engine.state-schema.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const versionMutations = [
   {
-    file: 'src/engine/turn/restore-session.ts',
+    file: 'src/engine/turn/session/restore-session.ts',
     tests: versionTests,
     rows: [
       [
@@ -81,7 +81,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/restore-session.ts',
+    file: 'src/engine/turn/session/restore-session.ts',
     tests: ['src/engine/turn/load-session.', ...schemaTests],
     rows: [
       [
@@ -100,7 +100,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/parse-states.ts',
+    file: 'src/engine/turn/session/parse-states.ts',
     tests: schemaTests,
     rows: [
       [
@@ -135,7 +135,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/foreign-session.ts',
+    file: 'src/engine/sessions/foreign-session.ts',
     tests: versionTests,
     rows: [
       [
@@ -149,7 +149,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/find-session.ts',
+    file: 'src/engine/turn/session/find-session.ts',
     tests: versionTests,
     rows: [
       ['restart not noted', 'noteRestart', { piece: 'control.restarted = reason', becomes: '' }],
@@ -168,7 +168,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-draft.ts',
+    file: 'src/engine/turn/commit/turn-draft.ts',
     tests: versionTests,
     rows: [
       [
@@ -179,7 +179,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/registered-name.ts',
+    file: 'src/engine/core/registered-name.ts',
     tests: versionTests,
     rows: [
       [

@@ -100,12 +100,12 @@ export const wireMutations = [
     rows: [['list of all flows', 'listFlows', { piece: 'answers === undefined', becomes: 'true' }]],
   },
   {
-    file: 'src/engine/registered-name.ts',
+    file: 'src/engine/core/registered-name.ts',
     tests: ['src/engine/flow-engine.request-id.', 'adapters/fetch/authorize-flow.'],
     rows: [['hidden flow run', 'registeredName', { piece: 'hideFlow === true ||', becomes: '' }]],
   },
   {
-    file: 'src/engine/execute-turn.ts',
+    file: 'src/engine/turn/execute-turn.ts',
     tests: ['src/engine/flow-engine.request-id.', 'adapters/fetch/authorize-flow.'],
     rows: [['hidden flow replayed', 'keyedName', { piece: 'hideFlow === true', becomes: 'false' }]],
   },

@@ -1,0 +1,261 @@
+// What becomes of a message for a session that has a turn under way. Schedules are explored in testing/contract/busy.
+import { afterEach, describe, expect, test } from 'vitest'
+import { busyTalk, outcomeOf, type Policy } from '../../../testing/contract/busy-talk.js'
+import { expectNothingLeft, flowOf, gate, harness } from '../../../testing/contract/engine-harness.js'
+import { reply } from '../../index.js'
+
+afterEach(expectNothingLeft)
+
+const busy = {
+  success: false,
+  completed: true,
+  message: 'The session is busy with another message. Send this one again when that is answered.',
+  contentType: 'text/plain',
+}
+
+const superseded = {
+  success: false,
+  completed: true,
+  message: 'A newer message took the place of this one.',
+  contentType: 'text/plain',
+}
+
+describe("busy: 'queue'", () => {
+  test.each([{}, { busy: 'queue' } as const])('lets messages wait, with the options %o', async (options) => {
+    const { say, open, journal, messages } = await busyTalk(options)
+    const turns = [say('a'), say('b'), say('c')]
+    for (const message of ['c', 'b', 'a']) open(message)
+    expect((await Promise.all(turns)).map(outcomeOf)).toEqual(['ok', 'ok', 'ok'])
+    expect(journal).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends'])
+    expect(await messages()).toEqual(['start', 'a', 'b', 'c'])
+  })
+})
+
+describe("busy: 'reject'", () => {
+  test('refuses a message at once, and it takes no place; the next one is free to come', async () => {
+    const { say, open, session, events, clock, messages, store } = await busyTalk({ busy: 'reject' })
+    const first = say('a')
+    await clock.settle()
+    store.clearJournal()
+    const { response, error, sessionState } = await say('b')
+    expect(response).toEqual({ ...busy, session })
+    expect([error, sessionState]).toEqual([
+      expect.objectContaining({ code: 'SESSION_BUSY', statusCode: 409 }),
+      'running',
+    ])
+    expect(store.journal).toEqual([])
+    const names = events.filter(([name]) => name.startsWith('turn:')).map(([name]) => name)
+    expect(names).toEqual(['turn:start', 'turn:rejected'])
+    const rejected = events.find(([name]) => name === 'turn:rejected')?.[1]
+    const turn = { sessionId: session, flowName: 'Talk', turnId: expect.any(String), at: clock.now() }
+    expect(rejected).toEqual({ ...turn, code: 'SESSION_BUSY' })
+    open('a')
+    expect(outcomeOf(await first)).toBe('ok')
+    open('c')
+    expect(outcomeOf(await say('c'))).toBe('ok')
+    expect(await messages()).toEqual(['start', 'a', 'c'])
+  })
+
+  test('refuses it where others wait already, and deletes and the application wait all the same', async () => {
+    const { engine, say, open, session, clock, journal } = await busyTalk({ busy: 'reject' })
+    const first = say('a')
+    await clock.settle()
+    const working = engine.getFlowSession().withSessionLock(session, () => journal.push('work'))
+    const deleting = engine.deleteSession(session)
+    expect(outcomeOf(await say('b'))).toBe('SESSION_BUSY')
+    open('a')
+    expect([outcomeOf(await first), await working, await deleting]).toEqual(['ok', 3, { success: true, session }])
+    expect(journal).toEqual(['a begins', 'a ends', 'work'])
+  })
+
+  test('refuses a message that names another flow', async () => {
+    const { say, open, clock } = await busyTalk({ busy: 'reject', flows: [flowOf('Other')] })
+    const first = say('a')
+    await clock.settle()
+    expect(outcomeOf(await say('b', { flowName: 'Other' }))).toBe('SESSION_BUSY')
+    open('a')
+    await first
+  })
+})
+
+describe("busy: 'latest'", () => {
+  test('of those that wait only the newest runs', async () => {
+    const { say, open, session, events, clock, messages } = await busyTalk({ busy: 'latest' })
+    const turns = ['a', 'b', 'c', 'd'].map((message) => say(message))
+    for (const message of ['a', 'd']) open(message)
+    const results = await Promise.all(turns)
+    expect(results.map(outcomeOf)).toEqual(['ok', 'TURN_SUPERSEDED', 'TURN_SUPERSEDED', 'ok'])
+    expect(results[1]).toMatchObject({
+      response: { ...superseded, session },
+      sessionState: 'running',
+      error: { statusCode: 409 },
+    })
+    const ids = events.filter(([name]) => name === 'turn:queued').map(([, { turnId }]) => turnId)
+    const taken = events.filter(([name]) => name === 'turn:superseded').map(([, payload]) => payload)
+    expect(taken).toEqual(
+      [0, 1].map((index) => ({
+        sessionId: session,
+        flowName: 'Talk',
+        turnId: ids[index],
+        byTurnId: ids[index + 1],
+        at: clock.now(),
+      })),
+    )
+    expect(await messages()).toEqual(['start', 'a', 'd'])
+  })
+
+  test('one that waits is not counted against the one that takes its place', async () => {
+    const { say, open } = await busyTalk({ busy: 'latest', limits: { maxQueuedTurnsPerSession: 1 } })
+    const turns = [say('a'), say('b'), say('c')]
+    for (const message of ['a', 'c']) open(message)
+    expect((await Promise.all(turns)).map(outcomeOf)).toEqual(['ok', 'TURN_SUPERSEDED', 'ok'])
+  })
+})
+
+describe('the policy', () => {
+  test('is that of the flow whose turn is under way, and wins over that of the engine', async () => {
+    const { say, open, clock } = await busyTalk({ busy: 'interrupt' }, undefined, (flow) =>
+      Object.assign(flow, { busy: 'reject' }),
+    )
+    const first = say('a')
+    await clock.settle()
+    expect(outcomeOf(await say('b'))).toBe('SESSION_BUSY')
+    open('a')
+    expect(outcomeOf(await first)).toBe('ok')
+  })
+
+  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+    '%s: messages wait where a delete, or the application, has the lock',
+    async (policy) => {
+      const { engine, say, open, session, store, clock, messages } = await busyTalk({ busy: policy })
+      const held = gate()
+      const working = engine.getFlowSession().withSessionLock(session, () => held.opened)
+      const turns = [say('a'), say('b'), say('c')]
+      for (const message of ['a', 'b', 'c']) open(message)
+      await clock.settle()
+      held.open()
+      await working
+      expect((await Promise.all(turns)).map(outcomeOf)).toEqual(['ok', 'ok', 'ok'])
+      expect(await messages()).toEqual(['start', 'a', 'b', 'c'])
+      store.delayNext('delete', 10)
+      const deleting = engine.deleteSession(session)
+      const after = [say('a'), say('b')]
+      await clock.runUntil(deleting)
+      expect((await clock.runUntil(Promise.all(after))).map(({ restarted }) => restarted)).toEqual([
+        'unknown',
+        'unknown',
+      ])
+    },
+  )
+
+  test.each<Policy>(['latest', 'interrupt'])(
+    '%s: a message that names another flow supersedes nothing, and nothing supersedes it',
+    async (policy) => {
+      const { say, open, clock, journal } = await busyTalk({ busy: policy, flows: [flowOf('Other')] })
+      const turns = [say('a')]
+      await clock.settle()
+      turns.push(say('b', { flowName: 'Other' }), say('c', { flowName: 'Other' }))
+      await clock.settle()
+      expect(journal).toEqual(['a begins'])
+      turns.push(say('d'))
+      open('a')
+      open('d')
+      const [first = '', ...others] = (await Promise.all(turns)).map(outcomeOf)
+      expect(first).toBe(policy === 'latest' ? 'ok' : 'TURN_SUPERSEDED')
+      expect(others).toEqual(['SESSION_FLOW_MISMATCH', 'SESSION_FLOW_MISMATCH', 'ok'])
+    },
+  )
+
+  test('a former name of the flow is the same flow', async () => {
+    const { say, open, clock } = await busyTalk({ busy: 'interrupt' }, undefined, (flow) =>
+      Object.assign(flow, { aliases: ['Chat'] }),
+    )
+    const first = say('a')
+    await clock.settle()
+    open('b')
+    expect(outcomeOf(await say('b', { flowName: 'Chat' }))).toBe('ok')
+    expect(outcomeOf(await first)).toBe('TURN_SUPERSEDED')
+  })
+
+  test('sessions do not concern each other', async () => {
+    const { engine, open, clock } = harnessOf('interrupt')
+    const sessions = await Promise.all([1, 2].map(() => engine.run({ flowName: 'Talk', userMessage: 'start' })))
+    const turns = sessions.map(({ session }) =>
+      engine.execute({ flowName: 'Talk', userMessage: 'wait', sessionId: session }),
+    )
+    await clock.settle()
+    open()
+    expect((await Promise.all(turns)).map(outcomeOf)).toEqual(['ok', 'ok'])
+  })
+})
+
+function harnessOf(policy: Policy) {
+  const { opened, open } = gate()
+  const flow = flowOf('Talk', async (turn) => {
+    if (turn.message === 'wait') await opened
+    return reply(turn.message)
+  })
+  return { ...harness({ flows: [flow], busy: policy }), open }
+}
+
+describe('owners', () => {
+  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+    '%s: a stranger supersedes nothing and learns nothing, before and after the document is loaded',
+    async (policy) => {
+      const { say, open, clock, store, session, events, messages } = await busyTalk({ busy: policy }, 'ada')
+      store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
+      const first = say('a')
+      // The holder has not loaded the document.
+      const early = say('start', { owner: 'bob' })
+      await clock.advance(10)
+      const late = say('start', { owner: 'bob' })
+      const [one, other] = await clock.runUntil(Promise.all([early, late]))
+      expect([outcomeOf(one), one.restarted, one.sessionState]).toEqual(['ok', 'unknown', 'running'])
+      expect([outcomeOf(other), other.restarted, other.sessionState]).toEqual(['ok', 'unknown', 'running'])
+      expect([one, other].map(({ response }) => response.session)).not.toContain(session)
+      expect(events.map(([name]) => name).filter((name) => /rejected|superseded/.test(name))).toEqual([])
+      open('a')
+      expect(outcomeOf(await first)).toBe('ok')
+      expect(await messages()).toEqual(['start', 'a'])
+    },
+  )
+
+  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+    '%s: the owner is not refused because a stranger loads the document',
+    async (policy) => {
+      const { say, open, clock, store, messages } = await busyTalk({ busy: policy }, 'ada')
+      store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
+      const stranger = say('start', { owner: 'bob' })
+      open('a')
+      const owner = say('a')
+      const results = await clock.runUntil(Promise.all([stranger, owner]))
+      expect(results.map(outcomeOf)).toEqual(['ok', 'ok'])
+      expect(await messages()).toEqual(['start', 'a'])
+    },
+  )
+
+  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+    '%s: a stranger who waits behind work of the application does nothing to the turn before it',
+    async (policy) => {
+      const { engine, say, open, clock, session, store, messages } = await busyTalk({ busy: policy }, 'ada')
+      store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
+      open('a')
+      const first = say('a')
+      const working = engine.getFlowSession().withSessionLock(session, () => 'done')
+      const stranger = say('start', { owner: 'bob' })
+      expect((await clock.runUntil(Promise.all([first, stranger]))).map(outcomeOf)).toEqual(['ok', 'ok'])
+      expect(await working).toBe('done')
+      expect(await messages()).toEqual(['start', 'a'])
+    },
+  )
+
+  test('a newer message takes no place of one that names another owner', async () => {
+    const { say, open, clock, store } = await busyTalk({ busy: 'latest' }, 'ada')
+    store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
+    const turns = [say('start', { owner: 'bob' }), say('a'), say('start', { owner: 'bob' }), say('b')]
+    for (const message of ['a', 'b']) open(message)
+    const results = await clock.runUntil(Promise.all(turns))
+    // The first is a stranger to the session and says so after its load; nothing was under way before.
+    expect(results.map(outcomeOf)).toEqual(['ok', 'ok', 'ok', 'ok'])
+  })
+})

@@ -1,0 +1,141 @@
+/** What the modules of one engine share. It is made once, by the constructor of the engine; nothing in it is global. */
+import { type Clock, systemClock } from '../../config/clock.js'
+import { ConfigManager } from '../../config/config-manager.js'
+import { Deadlines } from '../../config/deadlines.js'
+import { FlowError } from '../../errors/flow-error.js'
+import { FlowRegistry } from '../../flow/flow-registry.js'
+import type { FlowLogger, FlowServices } from '../../flow/turn.js'
+import { ModelRegistry } from '../../model/model-registry.js'
+import { FlowSession } from '../../session/flow-session.js'
+import { StoreAccess, type StoreWatch } from '../../session/store-access.js'
+import { checkStore, createStore } from '../../stores/create-store.js'
+import { Arrivals } from '../idempotency/arrivals.js'
+import { Claims } from '../idempotency/claims.js'
+import { KeyedTurns } from '../idempotency/keyed-turns.js'
+import { Admission } from '../lock/admission.js'
+import { LoopMonitor } from '../loop-monitor.js'
+import { type ModelSettings, resolveModelOptions } from '../model-call/model-options.js'
+import { OwnerBudgets } from '../model-call/owner-budgets.js'
+import { Readiness } from '../readiness.js'
+import { AfterTurnTasks } from './after-turn-tasks.js'
+import { consoleLogger } from './console-logger.js'
+import { EngineEvents } from './engine-events.js'
+import { type EngineLimits, resolveLimits } from './engine-limits.js'
+import type { FlowEngineOptions, IdKind } from './engine-options.js'
+import { createGenerateId } from './ids.js'
+
+/** A turn or a summary under way, as far as an engine that closes has to know it. */
+export interface RunningTurn {
+  /** Ends the turn with an error. */
+  abort(error: FlowError): void
+  /** Called when the turn is settled. */
+  onSettled: (() => void) | undefined
+}
+
+/** The shared context of one engine. */
+export interface EngineContext extends ModelSettings {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly limits: EngineLimits
+  readonly generateId: (kind: IdKind) => string
+  readonly events: EngineEvents
+  readonly flows: FlowRegistry
+  readonly models: ModelRegistry
+  readonly session: FlowSession
+  readonly services: FlowServices
+  readonly logger: FlowLogger
+  readonly unknownSession: 'new' | 'reject'
+  readonly onTurnError: 'abort' | 'rollback'
+  readonly errorText: NonNullable<FlowEngineOptions['errorText']>
+  readonly mask: FlowEngineOptions['mask']
+  readonly outdated: 'refuse' | 'restart'
+  readonly busy: NonNullable<FlowEngineOptions['busy']>
+  readonly admission: Admission
+  /** `undefined` where owners have no budget. */
+  readonly ownerBudgets: OwnerBudgets | undefined
+  readonly turns: Set<RunningTurn>
+  readonly afterTurnTasks: AfterTurnTasks
+  readonly keyedTurns: KeyedTurns
+  readonly claims: Claims
+  readonly arrivals: Arrivals
+  /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
+  readonly workUnderWay: Map<string, Promise<unknown>>
+  readonly loopMonitor: LoopMonitor
+  readonly readiness: Readiness
+}
+
+/**
+ * Makes the context from the options of an engine.
+ *
+ * @throws `InvalidInputError` for options that cannot be used.
+ */
+export function createEngineContext(options: FlowEngineOptions): EngineContext {
+  const clock = options.clock ?? systemClock
+  const limits = resolveLimits(options.limits)
+  const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
+  const events = new EngineEvents(options.onListenerError ?? reportToConsole)
+  const turns = new Set<RunningTurn>()
+  const deadlines = new Deadlines(clock)
+  const { turnTimeoutMs, storeTimeoutMs } = limits
+  const session = new FlowSession(
+    new StoreAccess({ store, clock, deadlines, storeTimeoutMs, watch: watchStore(events, clock) }),
+    {
+      clock,
+      turnTimeoutMs,
+      storeTimeoutMs,
+      onTaken(sessionId, holder, turnId) {
+        if (!events.hasListeners('lock:taken')) return
+        const who = turnId === undefined ? { holder } : { holder, turnId }
+        events.emit('lock:taken', { sessionId, at: clock.now(), ...who })
+      },
+    },
+  )
+  const settings = resolveModelOptions(options)
+  const owner = settings.budgets?.owner
+  return {
+    clock,
+    deadlines,
+    limits,
+    generateId: createGenerateId(options.generateId),
+    events,
+    flows: new FlowRegistry(),
+    models: new ModelRegistry(),
+    session,
+    services: options.services ?? ({} as FlowServices),
+    logger: options.logger ?? consoleLogger,
+    ...settings,
+    unknownSession: options.unknownSession ?? 'new',
+    onTurnError: options.onTurnError ?? 'abort',
+    errorText: options.errorText ?? 'full',
+    mask: options.mask,
+    outdated: options.outdated ?? 'refuse',
+    busy: options.busy ?? 'queue',
+    admission: new Admission(clock, limits),
+    ownerBudgets: owner && new OwnerBudgets(owner, clock),
+    turns,
+    afterTurnTasks: new AfterTurnTasks(),
+    keyedTurns: new KeyedTurns({ clock, limits, events }),
+    claims: new Claims(clock),
+    arrivals: new Arrivals(),
+    workUnderWay: new Map(),
+    loopMonitor: new LoopMonitor(clock, events, turns),
+    readiness: new Readiness(session, clock),
+  }
+}
+
+/** Emits `store:end` for each operation of the store. */
+function watchStore(events: EngineEvents, clock: Clock): StoreWatch {
+  return {
+    isWatched: () => events.hasListeners('store:end'),
+    report({ operation, sessionId, turnId, durationMs, error }) {
+      const code = FlowError.isInstance(error) ? error.code : 'SESSION_STORE_ERROR'
+      const failed = error === undefined ? undefined : { code }
+      const ended = { operation, sessionId, durationMs, success: failed === undefined, at: clock.now() }
+      events.emit('store:end', Object.assign(ended, turnId && { turnId }, failed))
+    },
+  }
+}
+
+function reportToConsole(error: unknown, event: string): void {
+  console.error(`A listener of '${event}' failed.`, error)
+}

@@ -1,0 +1,124 @@
+/** The limits of an engine: their defaults, and the check of what the application passed. */
+
+import { LimitExceededError } from '../../errors/engine-errors.js'
+import type { JsonError } from '../../util/json.js'
+import { numbersWithDefaults } from '../../util/options.js'
+
+/** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
+export interface EngineLimits {
+  /** Calls of a model in one turn. Default 16. */
+  readonly maxModelCallsPerTurn: number
+  /** Calls of tools that models ask for in one turn; none of an answer is run that asks for more. Default 64. */
+  readonly maxToolCallsPerTurn: number
+  /**
+   * Bytes of the result of one tool call; of a larger one the model gets a sentence that says so.
+   * Default 262 144 (256 KiB).
+   */
+  readonly maxToolResultBytes: number
+  /** Moves (`go`) in one turn. Default 32. */
+  readonly maxTransitionsPerTurn: number
+  /** Milliseconds for one turn, and as long again for its wait behind earlier turns. Default 120 000. */
+  readonly turnTimeoutMs: number
+  /** Milliseconds for one attempt at a call of a model; of a streamed one, from piece to piece. Default 60 000. */
+  readonly modelTimeoutMs: number
+  /** Milliseconds for one tool call. Default 30 000. */
+  readonly toolTimeoutMs: number
+  /** Turns of the engine that run or wait at the same time. Default 1 000. */
+  readonly maxConcurrentTurns: number
+  /** Turns that may wait for one session. Default 32. */
+  readonly maxQueuedTurnsPerSession: number
+  /** Bytes of a user message in UTF-8. Default 262 144 (256 KiB). */
+  readonly maxMessageBytes: number
+  /** Bytes of a turn's attachments as JSON, together. Default 1 048 576 (1 MiB). */
+  readonly maxAttachmentBytes: number
+  /** Bytes of a `config` as JSON. Default 65 536 (64 KiB). */
+  readonly maxConfigBytes: number
+  /** Levels of nesting in anything stored; the outermost object counts as 1. Default 64. */
+  readonly maxJsonDepth: number
+  /** Turns kept in a session's history; beyond it the oldest are removed. Default 500. */
+  readonly maxHistoryTurns: number
+  /** Bytes of a session's history as JSON; beyond it the oldest turns are removed. Default 1 048 576 (1 MiB). */
+  readonly maxHistoryBytes: number
+  /**
+   * Bytes of the messages of one memory as JSON; beyond it the oldest messages are removed. Default 262 144 (256 KiB).
+   */
+  readonly maxMemoryBytes: number
+  /** The bytes of images and files are kept for so many turns: those of the last ones. Default 2. */
+  readonly attachmentTurns: number
+  /**
+   * Bytes of a whole session as JSON. Beyond it the oldest turns, messages and attachments are removed; a turn is
+   * refused if that is not enough. Default 4 194 304 (4 MiB).
+   */
+  readonly maxSessionBytes: number
+  /**
+   * Receipts of idempotency keys that a session keeps, those of its last keyed turns; that of its first
+   * turn stays too. Default 16.
+   */
+  readonly maxReceipts: number
+  /** Names under which `turn.once` keeps results in a session. Default 64. */
+  readonly maxEffects: number
+  /** Bytes of one result that `turn.once` keeps, as JSON. Default 4 096. */
+  readonly maxEffectBytes: number
+  /** Milliseconds for one operation of the store; a commit gets three times as long. Default 5 000. */
+  readonly storeTimeoutMs: number
+  /** Milliseconds that `close()` waits for turns under way before it aborts them. Default 10 000. */
+  readonly closeTimeoutMs: number
+}
+
+const defaults: EngineLimits = {
+  maxModelCallsPerTurn: 16,
+  maxToolCallsPerTurn: 64,
+  maxToolResultBytes: 256 * 1024,
+  maxTransitionsPerTurn: 32,
+  turnTimeoutMs: 120_000,
+  modelTimeoutMs: 60_000,
+  toolTimeoutMs: 30_000,
+  maxConcurrentTurns: 1_000,
+  maxQueuedTurnsPerSession: 32,
+  maxMessageBytes: 256 * 1024,
+  maxAttachmentBytes: 1024 * 1024,
+  maxConfigBytes: 64 * 1024,
+  maxJsonDepth: 64,
+  maxHistoryTurns: 500,
+  maxHistoryBytes: 1024 * 1024,
+  maxMemoryBytes: 256 * 1024,
+  attachmentTurns: 2,
+  maxSessionBytes: 4 * 1024 * 1024,
+  maxReceipts: 16,
+  maxEffects: 64,
+  maxEffectBytes: 4_096,
+  storeTimeoutMs: 5_000,
+  closeTimeoutMs: 10_000,
+}
+
+/**
+ * Fills in the defaults.
+ *
+ * @throws `InvalidInputError` for an unknown limit, and for a value that is not a number above 0.
+ */
+export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
+  return numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
+}
+
+/** How long a turn takes at most: its wait for the lock, the turn itself, and what the store does for it. */
+export function longestTurnMs({ turnTimeoutMs, storeTimeoutMs }: EngineLimits): number {
+  return 2 * turnTimeoutMs + 14 * storeTimeoutMs
+}
+
+/** The error for a limit that was passed. `problem` begins its sentence: what passed it. */
+export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, problem: string): LimitExceededError {
+  return new LimitExceededError({ limit, value: limits[limit], problem })
+}
+
+/**
+ * The error for JSON that exceeds `maxJsonDepth`; `undefined` where something else is wrong with it.
+ *
+ * @param owner - Words behind the path: whose value it is. Default: the path says so.
+ */
+export function depthExceeded(
+  limits: EngineLimits,
+  { isTooDeep, path }: JsonError,
+  owner = '',
+): LimitExceededError | undefined {
+  return isTooDeep ? limitExceeded(limits, 'maxJsonDepth', `The nesting of ${path}${owner}`) : undefined
+}

@@ -1,0 +1,44 @@
+/** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
+import type { FlowError } from '../../errors/flow-error.js'
+import type { HttpContentType } from '../../http-content-type.js'
+import type { ExecuteDeleteResult, ExecuteResult, SessionState } from './engine-options.js'
+
+/** The default content type. The value, not the enumeration, which is long and not used by every application. */
+export const plain: HttpContentType = 'text/plain'
+
+/** The reply of a turn to the user. */
+export interface TurnReply {
+  readonly text: string
+  readonly contentType: string
+  readonly encoding: 'base64' | undefined
+}
+
+/** The result of a turn, before the store was asked for the state of its session, where nobody knows it. */
+export type TurnOutcome = Omit<ExecuteResult, 'sessionState'> & { readonly sessionState: SessionState | undefined }
+
+export function successEnvelope(session: string, reply: TurnReply, completed: boolean): ExecuteResult {
+  const response = { success: true, completed, message: reply.text, session, contentType: reply.contentType }
+  const sessionState = completed ? 'completed' : 'running'
+  return reply.encoding === undefined
+    ? { response, sessionState }
+    : { response, sessionState, encoding: reply.encoding }
+}
+
+/** @param message - The text for the user. */
+export function failureEnvelope<State extends SessionState | undefined>(
+  session: string,
+  message: string,
+  error: FlowError,
+  sessionState: State,
+): Omit<ExecuteResult, 'sessionState'> & { readonly sessionState: State } {
+  return { response: { success: false, completed: true, message, session, contentType: plain }, sessionState, error }
+}
+
+export function deleteSuccess(session: string): ExecuteDeleteResult {
+  return { result: { success: true, session } }
+}
+
+/** @param message - The text for the user. */
+export function deleteFailure(session: string, message: string, error: FlowError): ExecuteDeleteResult {
+  return { result: { success: false, message, session }, error }
+}

@@ -1,0 +1,51 @@
+/**
+ * The state of a session that a failed turn did not load: what a client reads to know whether its
+ * session goes on (design 8.1).
+ */
+import type { LimitExceededError } from '../../errors/engine-errors.js'
+import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
+import { decodeSession } from '../../session/session-codec.js'
+import { loadFor, reportForeign } from '../sessions/foreign-session.js'
+import type { EngineContext } from './engine-context.js'
+import type { SessionState } from './engine-options.js'
+
+/**
+ * Asks the store, once and without the lock. Another owner's session counts as none. Does not reject.
+ *
+ * @param turn - What is known of the turn that failed.
+ */
+export async function lookUpState(
+  engine: EngineContext,
+  sessionId: string,
+  owner: unknown,
+  turn: { readonly flowName?: string; readonly turnId?: string; readonly requestId?: string },
+): Promise<SessionState> {
+  if (sessionId === '') return 'none'
+  const isOwner = owner === undefined || (typeof owner === 'string' && owner !== '')
+  if (engine.session.closing || !isOwner) return 'unknown'
+  try {
+    const found = await loadFor(engine, sessionId, { owner })
+    if (found.isForeign) reportForeign(engine, { ...turn, sessionId, operation: 'run' }, { owner }, found.owner)
+    return found.stored === undefined ? 'none' : decodeSession(found.stored, sessionId).runStatus
+  } catch {
+    return 'unknown'
+  }
+}
+
+/** After these, the store cannot be asked, or nobody waits for the answer. */
+const notAsked: readonly FlowErrorCode[] = [
+  'SESSION_STORE_ERROR',
+  'SESSION_FLOW_INVARIANT',
+  'TURN_ABORTED',
+  'TURN_TIMEOUT',
+  'ENGINE_BUSY',
+  'ENGINE_CLOSED',
+]
+
+/** The state of a session that a failed turn never saw; `undefined` where the store has to be asked. */
+export function stateUnseen(error: FlowError): SessionState | undefined {
+  // Only a session that is in use has a queue, or is busy.
+  if (error.code === 'SESSION_BUSY' || error.code === 'TURN_SUPERSEDED') return 'running'
+  if ((error as Partial<LimitExceededError>).limit === 'maxQueuedTurnsPerSession') return 'running'
+  return notAsked.includes(error.code) ? 'unknown' : undefined
+}

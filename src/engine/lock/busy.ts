@@ -1,0 +1,168 @@
+/**
+ * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs
+ * next; the functions here refuse a message before it waits, and supersede other turns when it has its place in the
+ * queue. The policy is that of the flow whose turn has the lock. A message that is not of the same conversation,
+ * another owner's or another flow's, supersedes nothing.
+ */
+import { monotonicTime } from '../../config/clock.js'
+import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../../errors/engine-errors.js'
+import type { HeldLock, WaitingRequest } from '../../session/lock/lock-request.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import type { EngineContext } from '../core/engine-context.js'
+import { limitExceeded } from '../core/engine-limits.js'
+import { hasReceipt } from '../idempotency/receipts.js'
+import type { RequestedTurn } from '../turn/turn-control.js'
+
+type Policy = EngineContext['busy']
+
+/**
+ * Checks whether a turn may wait for the lock, and reports it.
+ *
+ * @param queued - How many turns of its owner wait already.
+ * @throws `SessionBusyError`, or `LimitExceededError` for a full queue.
+ */
+export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock): void {
+  const { control } = turn
+  const { limits } = control.engine
+  const policy = policyFor(turn, lock)
+  if (policy === 'reject') throw reject(turn)
+  const stay = queued - waitersToSupersede(turn, policy, lock).length
+  if (stay >= limits.maxQueuedTurnsPerSession) {
+    throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
+  }
+  control.queuedAt ??= monotonicTime(control.engine.clock)
+  control.report('turn:queued', { queued: stay })
+}
+
+/**
+ * A turn has its place in the queue: supersedes those whose place it takes, and the turn under
+ * way if it interrupts that.
+ *
+ * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
+ */
+export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionDocument): void {
+  const holder = turnOf(lock.holder)
+  if (holder !== undefined && mayBeRepeat(holder)) {
+    turn.control.arrivedBehind = holder.control.turnId
+    turn.control.arrivedAfterCancel = holder.control.isCancelled
+  }
+  const policy = policyFor(turn, lock)
+  const waiters = waitersToSupersede(turn, policy, lock, loaded)
+  const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
+  const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
+  if (policy === 'interrupt') takeMessages(turn, interrupted, waiters)
+  for (const waiter of waiters) supersedeWaiter(waiter)
+  if (interrupted !== undefined) {
+    interrupted.control.supersededBy = turn.control.turnId
+    interrupted.control.abort(new TurnSupersededError())
+  }
+  // Listeners may start turns. By now everything is in its place.
+  for (const waiter of waiters) {
+    turnOf(waiter.wait)?.control.report('turn:superseded', { byTurnId: turn.control.turnId })
+  }
+}
+
+/**
+ * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only
+ * waited, and now gets what the policy says, but for repeats; and a cancel takes effect.
+ *
+ * @param loaded - The session; `undefined` for a new one.
+ */
+export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDocument | undefined): void {
+  const { engine, lockHolder, isCancelled } = control
+  const lock = lockHolder && engine.session.awaitedLock(lockHolder)
+  const newer = lock === undefined ? [] : newcomers(control, lock, loaded)
+  const isInterrupted = newer.some(
+    (turn) => !turn.control.arrivedAfterCancel && policyFor(turn, lock as HeldLock) === 'interrupt',
+  )
+  // A turn that was cancelled is not merged into one that came later.
+  if (isCancelled && !isInterrupted) control.abort(new TurnAbortedError())
+  const newest = newer.at(-1)
+  if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
+}
+
+/**
+ * The messages that arrived while the turn could be a repeat, and that supersede others. Those that
+ * the policy refuses leave.
+ */
+function newcomers(
+  { turnId }: RequestedTurn['control'],
+  lock: HeldLock,
+  loaded: SessionDocument | undefined,
+): RequestedTurn[] {
+  const newer: RequestedTurn[] = []
+  for (const waiter of lock.waiting()) {
+    const turn = turnOf(waiter.wait)
+    // What came before this turn had the lock got its policy then. Another process may have answered a
+    // message since it looked.
+    if (turn?.control.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
+    const policy = policyFor(turn, lock)
+    if (policy === 'reject') waiter.cancel(reject(turn))
+    else if (policy !== 'queue') newer.push(turn)
+  }
+  return newer
+}
+
+function reject({ control }: RequestedTurn): SessionBusyError {
+  control.report('turn:rejected', { code: 'SESSION_BUSY' })
+  return new SessionBusyError()
+}
+
+/** What a turn does that has to wait. */
+function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
+  const underWay = turnOf(lock.holder)
+  // Of two owners one is a stranger to the session. They meet only behind the application.
+  if (underWay === undefined || underWay.input.owner !== input.owner) return 'queue'
+  // A repeat of an answered message is not a turn. Whether this is one shows when the session is loaded.
+  if (mayBeRepeat(underWay)) return 'queue'
+  const { engine, flowName } = underWay.control
+  const policy = engine.flows.get(flowName)?.busy ?? engine.busy
+  return policy === 'reject' || flowName === control.flowName ? policy : 'queue'
+}
+
+/** The turns that wait and that a newer one takes the place of. */
+function waitersToSupersede(
+  { control, input }: RequestedTurn,
+  policy: Policy,
+  lock: HeldLock,
+  loaded?: SessionDocument,
+): WaitingRequest[] {
+  if (policy !== 'interrupt' && policy !== 'latest') return []
+  return Array.from(lock.waiting()).filter(({ wait }) => {
+    const other = turnOf(wait)
+    if (other === undefined || other.control === control || hasReceipt(loaded, other.input)) return false
+    return other.input.owner === input.owner && other.control.flowName === control.flowName
+  })
+}
+
+function supersedeWaiter(waiter: WaitingRequest): void {
+  const other = (turnOf(waiter.wait) as RequestedTurn).control
+  const error = new TurnSupersededError()
+  other.failure = error.code
+  waiter.cancel(error)
+}
+
+/**
+ * Notes which turns a newer one has superseded. There are at most as many as could have waited, so that they take
+ * no more memory than those.
+ */
+function takeMessages(
+  turn: RequestedTurn,
+  interrupted: RequestedTurn | undefined,
+  waiters: readonly WaitingRequest[],
+): void {
+  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
+  const all = others.flatMap((other) => [...other.control.replaced, other])
+  const { engine } = turn.control
+  turn.control.replaced = all.slice(-engine.limits.maxQueuedTurnsPerSession)
+  engine.keyedTurns.follow(turn.control.replaced, turn)
+}
+
+/** Whether a turn under way may turn out to be a repeat of an answered message, which runs nothing. */
+export function mayBeRepeat({ control, input }: RequestedTurn): boolean {
+  return input.idempotency !== undefined && !control.hasStarted
+}
+
+function turnOf({ turn }: HeldLock['holder']): RequestedTurn | undefined {
+  return turn as RequestedTurn | undefined
+}

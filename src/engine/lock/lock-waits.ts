@@ -1,0 +1,51 @@
+/** How turns, deletes and summaries wait for the lock of their session. */
+import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
+import type { LockWait, SharedDelete } from '../../session/lock/lock-request.js'
+import type { EngineContext } from '../core/engine-context.js'
+import type { DeleteOptions } from '../core/engine-options.js'
+import type { TurnInput } from '../input/check-input.js'
+import type { RequestedTurn, TurnControl } from '../turn/turn-control.js'
+import { checkMayWait, takePlace } from './busy.js'
+
+/** A turn is counted, and ends its wait when its caller cancels it. */
+export function turnWait(control: TurnControl, input: TurnInput): LockWait {
+  const { signal } = input
+  const turn: RequestedTurn = { control, input }
+  const { timeoutMs, onTimeout } = waitTime(control.engine)
+  // Without a spread: this is made for each turn, and a spread before so many properties takes longer than all of them.
+  return {
+    timeoutMs,
+    onTimeout,
+    holder: 'turn',
+    turnId: control.turnId,
+    counted: true,
+    caller: input,
+    signal,
+    onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
+    turn,
+    onBlocked: (queued, lock) => checkMayWait(turn, queued, lock),
+    onQueued: (lock) => takePlace(turn, lock),
+    onTaken: () => control.loseLock(),
+  }
+}
+
+/** @param shared - Its place in the queue, for the same deletes that come after it. */
+export function deleteWait(engine: EngineContext, options: DeleteOptions | undefined, shared: SharedDelete): LockWait {
+  return { ...waitTime(engine), holder: 'delete', counted: false, caller: options, delete: shared }
+}
+
+/** A delete that shares its place with no other: it may leave the session alone. */
+export function listedWait(engine: EngineContext, options: DeleteOptions): LockWait {
+  return { ...waitTime(engine), holder: 'delete', counted: false, caller: options }
+}
+
+/** @param owner - Of the session: nobody else waits for its summary. */
+export function summaryWait(engine: EngineContext, owner: string | undefined): LockWait {
+  return { ...waitTime(engine), holder: 'summary', counted: false, caller: { owner } }
+}
+
+/** All of them wait for as long as a turn may take. */
+function waitTime({ limits }: EngineContext): Required<Pick<LockWait, 'timeoutMs' | 'onTimeout'>> {
+  const { turnTimeoutMs: timeoutMs } = limits
+  return { timeoutMs, onTimeout: () => new TurnTimeoutError({ timeoutMs, phase: 'lock' }) }
+}

@@ -1,0 +1,157 @@
+/**
+ * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without
+ * a check of its content, so that a malformed one can be removed too.
+ */
+import { isNewerLayout, isSessionConflict, type SessionFlowInvariantError } from '../../errors/session-errors.js'
+import type { LockHolder } from '../../session/lock/lock-line.js'
+import type { SharedDelete } from '../../session/lock/lock-request.js'
+import { ownerOf, refuseNewerLayout } from '../../session/session-codec.js'
+import { revisionOf } from '../../session/store-access.js'
+import { isSessionId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
+import type { DeleteOptions, ExecuteDeleteResult } from '../core/engine-options.js'
+import { asFlowError, userText } from '../core/error-text.js'
+import { deleteFailure, deleteSuccess } from '../core/run-envelope.js'
+import { checkRequestId, checkSessionId } from '../input/check-input.js'
+import { deleteWait } from '../lock/lock-waits.js'
+import { loadFor, reportForeign } from './foreign-session.js'
+
+/** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
+export async function executeDelete(
+  engine: EngineContext,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+): Promise<ExecuteDeleteResult> {
+  if (sessionId === '') return deleteSuccess('')
+  let request: Pick<DeleteOptions, 'requestId'> = {}
+  try {
+    const checkedId = checkSessionId(sessionId ?? null) as string
+    const { requestId, ...whose } = readOptions(options ?? {})
+    if (requestId !== undefined) request = { requestId }
+    await removeOnce(engine, checkedId, options === undefined ? undefined : whose, request)
+    return deleteSuccess(sessionId)
+  } catch (error) {
+    const flowError = asFlowError(error)
+    const id = typeof sessionId === 'string' && isSessionId(sessionId) ? sessionId : ''
+    return deleteFailure(id, userText(engine, flowError, { sessionId: id, flowName: '', ...request }), flowError)
+  }
+}
+
+/** What was asked for. The caller's object is read once: its getters may throw. */
+function readOptions({ owner, unreadable, requestId }: DeleteOptions): DeleteOptions {
+  return {
+    ...(owner === undefined ? {} : { owner }),
+    ...(unreadable === undefined ? {} : { unreadable }),
+    ...(requestId === undefined ? {} : { requestId: checkRequestId(requestId) as string }),
+  }
+}
+
+/**
+ * Removes a session under its lock, or shares the place and the outcome of the same delete that
+ * waits last in the queue.
+ */
+function removeOnce(
+  engine: EngineContext,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+): Promise<unknown> {
+  const { session } = engine
+  const last = session.lastDelete(sessionId, options)
+  if (last?.outcome !== undefined && isSame(last.options, options)) return last.outcome
+  const own: SharedDelete = { options, outcome: undefined }
+  const remove = (holder: LockHolder): Promise<boolean> => removeAndReport(engine, holder, sessionId, options, request)
+  own.outcome = session.hold(sessionId, remove, () => deleteWait(engine, options, own))
+  return own.outcome
+}
+
+/** Removes a session as {@link removeSession} does, and reports that it did. */
+export async function removeAndReport(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+  isDue?: (stored: unknown) => boolean,
+): Promise<boolean> {
+  const { events, clock } = engine
+  const removed = await removeSession(engine, holder, sessionId, options, request, isDue)
+  if (removed !== undefined && events.hasListeners('session:deleted')) {
+    events.emit('session:deleted', { sessionId, ...removed, ...request, at: clock.now() })
+  }
+  return removed !== undefined
+}
+
+function isSame(one: SharedDelete['options'], other: SharedDelete['options']): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.owner === other.owner && one.unreadable === other.unreadable
+}
+
+/**
+ * Removes a session. The caller holds its lock, or is a stranger to it.
+ *
+ * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
+ * @param request - The ID of the request, for the event. Default: it has none.
+ * @param isDue - Whether what is stored now is to be removed. Default: it is.
+ * @returns Whose session was removed, as far as its owner could be read; `undefined` where none was.
+ */
+export async function removeSession(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'> = {},
+  isDue?: (stored: unknown) => boolean,
+): Promise<{ readonly owner?: string } | undefined> {
+  const { access } = engine.session
+  let stored: unknown
+  try {
+    stored = await load(engine, holder, sessionId, options, request)
+  } catch (error) {
+    if (!mayRemoveUnread(error, options) || holder.isStranger) return undefined
+    await access.remove(sessionId, undefined, holder)
+    return named((error as Partial<SessionFlowInvariantError>).owner)
+  }
+  if (stored === undefined || holder.isStranger) return undefined
+  if (options !== undefined) refuseNewerLayout((Object(stored) as { version?: unknown }).version, sessionId)
+  if (isDue !== undefined && !isDue(stored)) return undefined
+  await access.remove(sessionId, revisionOf(stored), holder)
+  return named(ownerOf(stored))
+}
+
+/** Loads what the caller may remove, and notes in the lock whose session it is. */
+async function load(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  caller: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+): Promise<unknown> {
+  const { session } = engine
+  if (caller === undefined) {
+    const stored = await session.access.loadUnchecked(sessionId)
+    session.setOwner(holder, stored)
+    return stored
+  }
+  const { stored, isForeign, owner } = await loadFor(engine, sessionId, caller, caller.unreadable)
+  session.setOwner(holder, stored === undefined && !isForeign ? undefined : { owner })
+  if (isForeign) reportForeign(engine, { ...request, sessionId, operation: 'delete' }, caller, owner)
+  return stored
+}
+
+function named(owner: unknown): { readonly owner?: string } {
+  return typeof owner === 'string' ? { owner } : {}
+}
+
+/**
+ * Whether a session may be removed that the store cannot read: no revision is known then, and mostly no owner. The
+ * application itself may remove that of a newer release; its owner has to do it through that release.
+ *
+ * @throws What the store threw, where that is another failure, or refuses a session of this owner.
+ */
+function mayRemoveUnread(error: unknown, options: DeleteOptions | undefined): boolean {
+  if (!isSessionConflict(error)) throw error
+  if (options === undefined) return true
+  if (isNewerLayout(error)) throw error
+  return options.unreadable === true
+}

@@ -1,0 +1,28 @@
+/** The steps that a session entered last: `flow.sequence` of its document. */
+import type { BaseStep } from '../../../flow/base-step.js'
+import { shareList } from '../../../session/lists/shared-lists.js'
+import type { SessionSequenceEntry } from '../../../session/session-document.js'
+
+/** How many entries are kept. */
+const maxSequence = 20
+
+/** The sequence with the steps that a turn entered. The same one where it entered none. */
+export function extendSequence(
+  sequence: readonly SessionSequenceEntry[],
+  entered: readonly SessionSequenceEntry[],
+): readonly SessionSequenceEntry[] {
+  return entered.length === 0 ? sequence : shareList([...sequence, ...entered].slice(-maxSequence))
+}
+
+/** By step class: the entry that the sequences of all its sessions share. */
+const sequenceEntries = new WeakMap<object, SessionSequenceEntry>()
+
+/** The entry of a step. */
+export function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
+  let entry = sequenceEntries.get(step.constructor)
+  if (entry?.step !== stepId) {
+    entry = Object.freeze({ step: stepId, level: 0 })
+    sequenceEntries.set(step.constructor, entry)
+  }
+  return entry
+}

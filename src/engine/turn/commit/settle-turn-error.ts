@@ -1,0 +1,202 @@
+/**
+ * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that
+ * was loaded marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which
+ * text and which state of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
+ */
+import type { LimitExceededError } from '../../../errors/engine-errors.js'
+import type { FlowError, FlowErrorCode } from '../../../errors/flow-error.js'
+import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../../../errors/session-errors.js'
+import { GrowingList } from '../../../session/lists/growing-list.js'
+import { shareList } from '../../../session/lists/shared-lists.js'
+import { nextRevision } from '../../../session/revision.js'
+import type { SessionDocument } from '../../../session/session-document.js'
+import { isoTime } from '../../../util/iso-time.js'
+import type { SessionState } from '../../core/engine-options.js'
+import { asFlowError, logFailure, maskedError, maskedText, userText } from '../../core/error-text.js'
+import { failureEnvelope, type TurnOutcome } from '../../core/run-envelope.js'
+import { stateUnseen } from '../../core/session-state.js'
+import { answerRepeat, replayAfterConflict } from '../../idempotency/answer-repeat.js'
+import type { TurnControl } from '../turn-control.js'
+import type { TurnDraft } from './turn-draft.js'
+
+/** Texts kept in a document's `error`. */
+const maxErrors = 20
+
+/** Settles a failed turn. Does not reject. */
+export async function settleTurnError(
+  control: TurnControl,
+  thrown: unknown,
+  givenSessionId: string,
+): Promise<TurnOutcome> {
+  const { engine, effects } = control
+  const error = asFlowError(thrown)
+  control.failure = error.code
+  control.mayBeginEffects = false
+  // A write of an effect that is under way decides what is stored.
+  await effects?.abandon()
+  if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
+  const replayed = await recordedOutcome(control, error)
+  if (replayed !== undefined) return replayed
+  reportSuperseded(control, error)
+  const failed = control.ids
+  control.report('turn:error', { code: error.code, error: maskedError(engine, error, failed) })
+  const text = userText(engine, error, failed)
+  const draft = draftToStore(control, error)
+  if (draft === undefined) {
+    const second = await storeEffects(control, error)
+    const id = storedId(control.draft, givenSessionId)
+    return failureEnvelope(id, text, error, stateAfter(control, second ?? error, givenSessionId))
+  }
+  const goesOn = goesOnAfter(control, error)
+  const isNew = draft.storedRevision === undefined
+  try {
+    await saveFailure(control, draft, maskedText(engine, text, failed, error.cause), goesOn ? undefined : error.code)
+  } catch (thrownBySave) {
+    const second = asFlowError(thrownBySave)
+    const replayedAfterSave = await recordedOutcome(control, second)
+    if (replayedAfterSave !== undefined) return replayedAfterSave
+    const bothTexts = withSecond(control, text, second, goesOn)
+    return failureEnvelope(
+      storedId(draft, givenSessionId),
+      bothTexts,
+      error,
+      stateAfter(control, second, givenSessionId),
+    )
+  }
+  reportSettled(control, error, goesOn, isNew)
+  return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
+}
+
+function reportSettled(control: TurnControl, { code }: FlowError, goesOn: boolean, isNew: boolean): void {
+  if (goesOn) {
+    control.report(isNew ? 'session:created' : 'session:saved', {})
+    control.report('turn:rolled-back', { code })
+  } else control.report('session:aborted', { code })
+}
+
+/** After a conflict: another process may have settled the same request meanwhile, and its outcome is recorded. */
+async function recordedOutcome(control: TurnControl, error: FlowError): Promise<TurnOutcome | undefined> {
+  const replay = error.code === 'SESSION_CONFLICT' ? await replayAfterConflict(control) : undefined
+  return replay && answerRepeat(control, replay)
+}
+
+/** The draft whose failure is stored; `undefined` where the session stays as it was. */
+function draftToStore({ draft, effects }: TurnControl, error: FlowError): TurnDraft | undefined {
+  const failures = [error, effects?.writeFailure]
+  return failures.some((failure) => failure && leavesSessionUnchanged(failure)) ? undefined : draft
+}
+
+/**
+ * Stores the effects of a turn that leaves nothing else behind.
+ *
+ * @returns Why that failed, or an earlier write of effects did. It is logged, for the reply says why the turn failed.
+ */
+async function storeEffects(control: TurnControl, error: FlowError): Promise<FlowError | undefined> {
+  const { effects, draft, engine } = control
+  if (effects === undefined || draft === undefined) return undefined
+  // After a conflict, and where nobody knows what is stored, nothing more is written.
+  const mayWrite = [error, effects.writeFailure].every((failure) => failure === undefined || isStoredKnown(failure))
+  if (mayWrite && effects.isUnstored) {
+    draft.budget?.keepTime(draft.usage)
+    await effects.store().catch(() => undefined)
+  }
+  const { writeFailure } = effects
+  if (writeFailure === undefined || (isStoredKnown(writeFailure) && !effects.isUnstored)) return undefined
+  if (writeFailure !== error) logFailure(engine, writeFailure, control.ids)
+  return writeFailure
+}
+
+/** Whether what the turn has loaded, or stored, is still what is stored after `error`. */
+function isStoredKnown(error: FlowError): boolean {
+  return !isSessionConflict(error) && !isOutcomeUnknown(error)
+}
+
+/** Whether the session goes on although its turn failed. */
+function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boolean {
+  // What the turn would have stored was too much, and nothing else is wrong.
+  if (error.code === 'LIMIT_EXCEEDED' && (error as LimitExceededError).limit === 'maxSessionBytes') return true
+  return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
+}
+
+/** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
+function reportSuperseded(control: TurnControl, { code }: FlowError): void {
+  const { supersededBy: byTurnId } = control
+  if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
+}
+
+/** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
+function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
+  if (draft === undefined) return givenSessionId
+  return draft.storedRevision === undefined ? '' : draft.base.id
+}
+
+/**
+ * The state of a session that the turn left as it was; `undefined` where the store has to be asked.
+ *
+ * @param error - The failure of the turn, or of the save after it.
+ */
+function stateAfter(control: TurnControl, error: FlowError, givenSessionId: string): SessionState | undefined {
+  const { draft, stateOfGivenId } = control
+  const isStored = draft?.storedRevision !== undefined
+  if (givenSessionId === '' && !isStored) return 'none'
+  if (isOutcomeUnknown(error)) return 'unknown'
+  if (error.code === 'SESSION_CONFLICT') return undefined
+  if (isStored) return 'running'
+  return stateOfGivenId ?? stateUnseen(error)
+}
+
+/** The text of a failure whose session could not be saved either (contract 4.5.4). */
+function withSecond(control: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
+  const { engine } = control
+  if (engine.errorText !== 'full') {
+    // The application that decides on texts has decided on the first one, and the second one is not for users.
+    logFailure(engine, second, control.ids)
+    return text
+  }
+  return `${text} Saving the ${goesOn ? '' : 'aborted '}session failed: ${second.message}`
+}
+
+/**
+ * Stores the session as it was before the turn, with the text of the error and what the turn has spent.
+ *
+ * @param abortedBy - The code of the error that aborts the session, which repeats of the request are answered with.
+ * Default: the session goes on, and a repeat runs.
+ */
+function saveFailure(
+  control: TurnControl,
+  draft: TurnDraft,
+  text: string,
+  abortedBy: FlowErrorCode | undefined,
+): Promise<void> {
+  const { effects, engine } = control
+  const { clock, generateId, session } = engine
+  const { storedRevision, usage, beforeTurn } = draft
+  draft.budget?.keepTime(usage)
+  const document: SessionDocument = {
+    ...(effects === undefined ? beforeTurn : effects.addTo(beforeTurn)),
+    revision: nextRevision(storedRevision, generateId('revision')),
+    runStatus: abortedBy === undefined ? 'running' : 'aborted',
+    savedAt: isoTime(clock.now()),
+    error: [...beforeTurn.error, text].slice(-maxErrors),
+    usage,
+  }
+  const { requestKeys, lockHolder } = control
+  const hint = draft.hintBeforeTurn()
+  if (abortedBy === undefined || requestKeys.length === 0) {
+    return session.access.write(document, storedRevision, hint, false, undefined, lockHolder)
+  }
+  const added = hint && { appended: { ...hint.appended, receipts: requestKeys.length } }
+  const answered = withReceipts(document, requestKeys, abortedBy)
+  return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
+}
+
+/** A document that was aborted, with the receipts that its failure is the answer to these requests. */
+function withReceipts(
+  document: SessionDocument,
+  requestKeys: TurnControl['requestKeys'],
+  code: FlowErrorCode,
+): SessionDocument {
+  const receipts = new GrowingList(document.receipts ?? shareList([]))
+  for (const { key, request } of requestKeys) receipts.push(Object.freeze({ key, request, code }))
+  return { ...document, bytes: document.bytes + receipts.addedBytes, receipts: receipts.list }
+}

@@ -1,0 +1,369 @@
+/**
+ * The draft of one turn: all that the turn has changed so far. It starts from the loaded document, which it does not
+ * change. At the turn's end the whole draft becomes the next document, or all of it is discarded.
+ */
+import { FlowCodeError, flowCodeError } from '../../../errors/engine-errors.js'
+import type { StepRuntime } from '../../../flow/base-step.js'
+import { ConversationMemory } from '../../../flow/conversation-memory.js'
+import { EndStep } from '../../../flow/end-step.js'
+import type { Flow } from '../../../flow/flow.js'
+import type { Transition } from '../../../flow/transition.js'
+import type { ToolCallPart } from '../../../model/message.js'
+import type { ResolvedModelSelection } from '../../../model/model-provider.js'
+import { withoutCredentials } from '../../../model/model-selection.js'
+import { addedBytesOfEffects, bytesOfLists } from '../../../session/document-bytes.js'
+import { toCurrentLayout } from '../../../session/layout-1.js'
+import { GrowingList } from '../../../session/lists/growing-list.js'
+import { shareList } from '../../../session/lists/shared-lists.js'
+import { hasSameLists, hintOf } from '../../../session/save-hint.js'
+import type {
+  SessionDocument,
+  SessionEffects,
+  SessionHistoryEntry,
+  SessionReceipt,
+  SessionSequenceEntry,
+  SessionStep,
+  SessionUsage,
+} from '../../../session/session-document.js'
+import type { SessionSaveHint } from '../../../session/session-store.js'
+import { isoTime } from '../../../util/iso-time.js'
+import { copyJson, isPlainObject, type JsonError, type JsonObject } from '../../../util/json.js'
+import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
+import { plain, type TurnReply } from '../../core/run-envelope.js'
+import type { RequestKey } from '../../input/check-input.js'
+import type { BudgetCheck } from '../../model-call/budget-check.js'
+import type { FlowSteps } from '../steps/collect-steps.js'
+import { extendSequence, sequenceEntry } from './sequence.js'
+import { sizeOf, sizeOfSteps } from './state-size.js'
+import { RemovedEntries, trimLists, trimToBytes } from './trim-lists.js'
+
+/** A reply that was decided on, and the step whose code did. */
+interface Answer {
+  readonly text: string
+  readonly from: string
+  /** Whether a model made it, so that memory has it already. */
+  readonly remembered: boolean
+  /** Set where this reply alone has a content type. Default: that of the step. */
+  readonly contentType?: string | undefined
+  /** Set where the text is bytes in base64. */
+  readonly encoding?: 'base64' | undefined
+}
+
+/** The changes of one turn. */
+export class TurnDraft implements StepRuntime {
+  readonly flow: Flow
+  readonly steps: FlowSteps
+  /** What the turn starts from: restored, or new. */
+  readonly base: SessionDocument
+  /** The document as it was loaded; `undefined` for a new session. */
+  readonly loaded: SessionDocument | undefined
+  /** The revision that is stored now; `undefined` where nothing is. */
+  storedRevision: string | undefined
+  readonly memory: ConversationMemory
+  /** What the session has spent, this turn included. */
+  readonly usage: { -readonly [Name in keyof SessionUsage]: SessionUsage[Name] }
+  /** Checks what the turn spends; `undefined` where there is no budget. */
+  readonly budget: BudgetCheck | undefined
+  readonly turnNumber: number
+  /** Model calls of this turn. */
+  modelCalls = 0
+  /** Calls of tools that models asked for in this turn. */
+  askedToolCalls = 0
+  /** Moves (`go`) of this turn. */
+  moves = 0
+  currentStep: string | null
+  /** What the last transition added to the prompt of the current step. */
+  addedPrompt: string | undefined
+  /**
+   * The content type of replies in the current step, as the transition that led there set it; `undefined`: plain text.
+   */
+  stepContentType: string | undefined
+  /** What the last move says of the form of the next reply, and of no other. */
+  nextReply: Pick<Transition['fields'], 'contentType' | 'encoding'> | undefined
+  /** What was removed from the lists of the session because they were too long. */
+  readonly removed: RemovedEntries = new RemovedEntries()
+  /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
+  stateBytes: number | undefined
+  /** The effects to store; `undefined` where they did not change. */
+  effects: SessionEffects | undefined
+  /** The calls of tools, in the order of the model: see `ToolCall.idempotencyKey`. `undefined` until there is one. */
+  toolCalls: ToolCallPart[] | undefined
+  /** `undefined` until the turn has a reply. */
+  answer: Answer | undefined
+  readonly #limits: EngineLimits
+  /** Live states, by step: those that were read or written. */
+  readonly #states = new Map<string, object>()
+  /** The states of steps that the turn was not in when it read them, as JSON. */
+  readonly #firstStates = new Map<string, string>()
+  /** By step: the model that answered last. */
+  #answeredBy: Map<string, ResolvedModelSelection> | undefined
+  readonly #entered: SessionSequenceEntry[] = []
+  readonly #history: GrowingList<SessionHistoryEntry>
+  #receipts: GrowingList<SessionReceipt> | undefined
+  #beforeTurn: SessionDocument | undefined
+  #entersAnew = false
+
+  constructor(
+    limits: EngineLimits,
+    flow: Flow,
+    steps: FlowSteps,
+    base: SessionDocument,
+    loaded: SessionDocument | undefined,
+    budget: BudgetCheck | undefined,
+  ) {
+    this.#limits = limits
+    this.flow = flow
+    this.steps = steps
+    this.base = base
+    this.loaded = loaded
+    this.budget = budget
+    this.storedRevision = loaded?.revision
+    this.memory = new ConversationMemory(base)
+    this.usage = { ...base.usage }
+    this.turnNumber = base.turns + 1
+    this.currentStep = base.flow.currentStep
+    this.stepContentType = base.flow.contentType
+    this.#history = new GrowingList(base.history)
+    if (base.receipts !== undefined) this.#receipts = new GrowingList(base.receipts)
+  }
+
+  /** The current step; before the session has entered it, the one that it will enter. */
+  get stepId(): string {
+    return this.currentStep ?? this.base.flow.currentStep ?? this.steps.initial
+  }
+
+  /** The session was brought to another step since its last turn: it has not entered that one yet. */
+  enterAnew(): void {
+    this.#entersAnew = true
+    this.currentStep = null
+  }
+
+  /** The reply of the turn, which must have its {@link answer}. */
+  get reply(): TurnReply {
+    const answer = this.answer as Answer
+    const form = answer.contentType === undefined ? this.nextReply : answer
+    return {
+      text: answer.text,
+      contentType: form?.contentType ?? this.stepContentType ?? plain,
+      encoding: form?.encoding,
+    }
+  }
+
+  /** Whether the session has ended: its current step is an end step. */
+  get completed(): boolean {
+    return this.currentStep !== null && this.steps.get(this.currentStep) instanceof EndStep
+  }
+
+  /** A draft for the same turn, with steps of its own, in which nothing is changed yet. What was spent stays spent. */
+  startAgain(): TurnDraft {
+    const draft = new TurnDraft(this.#limits, this.flow, this.steps.renewed(), this.base, this.loaded, this.budget)
+    draft.storedRevision = this.storedRevision
+    draft.modelCalls = this.modelCalls
+    draft.askedToolCalls = this.askedToolCalls
+    Object.assign(draft.usage, this.usage)
+    if (this.#entersAnew) draft.enterAnew()
+    return draft
+  }
+
+  readState(stepId: string): object {
+    let state = this.#states.get(stepId)
+    if (state === undefined) {
+      state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.steps.require(stepId).initialState())
+      if (!this.#wasIn(stepId)) this.#firstStates.set(stepId, JSON.stringify(state))
+    }
+    return state
+  }
+
+  writeState(stepId: string, state: object): object {
+    if (!isPlainObject(state)) throw flowCodeError(`${stepId}.state must be a plain object.`)
+    // A copy: what flow code hands over may be a constant, and a live state belongs to one turn.
+    const live = storable(state, `${stepId}.state`, this.#limits)
+    this.#states.set(stepId, live)
+    return live
+  }
+
+  /** Moves to a step, merges the `state` of the transition into its own, and takes over what it says of the reply. */
+  enter(stepId: string, fields: Transition['fields'] | undefined): void {
+    this.currentStep = stepId
+    // Bytes are one reply, and the closing reply is the last: neither says anything of texts that follow.
+    const isOfOneReply = fields !== undefined && (fields.kind === 'finish' || fields.encoding !== undefined)
+    this.stepContentType = isOfOneReply ? undefined : fields?.contentType
+    // A transition that brings its reply has said what form that one has.
+    this.nextReply = isOfOneReply && fields.reply === undefined ? fields : undefined
+    this.addedPrompt = fields?.prompt
+    this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
+    const current = this.readState(stepId)
+    // A copy: a transition may be a constant, and what a step changes in its state is its session's alone.
+    const state = fields?.state
+    if (state !== undefined) Object.assign(current, copyJson(state, 'state', Number.POSITIVE_INFINITY))
+  }
+
+  /** Remembers which model answered last for a step. */
+  answeredBy(stepId: string, selection: ResolvedModelSelection): void {
+    this.readState(stepId)
+    this.#answeredBy ??= new Map()
+    this.#answeredBy.set(stepId, selection)
+  }
+
+  /** The session as it was before the turn, in the layout of this release. */
+  get beforeTurn(): SessionDocument {
+    this.#beforeTurn ??= this.loaded === undefined ? this.base : toCurrentLayout(this.loaded)
+    return this.#beforeTurn
+  }
+
+  /** The hint for a save of {@link beforeTurn}. */
+  hintBeforeTurn(): SessionSaveHint | undefined {
+    return hasSameLists(this.beforeTurn, this.loaded) ? { appended: {} } : undefined
+  }
+
+  /**
+   * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the
+   * flow's `onRestore` returned others, an alias moved them, or an older release stored them with
+   * the bytes of attachments.
+   */
+  hint(): SessionSaveHint | undefined {
+    if (!hasSameLists(this.base, this.loaded)) return undefined
+    const lists: [string, GrowingList<unknown> | undefined][] = [
+      ['history', this.#history],
+      ['attachments', this.memory.attachments],
+      ['receipts', this.#receipts],
+    ]
+    for (const [namespace, { messages }] of this.memory.touched) lists.push([`memory:${namespace}`, messages])
+    return hintOf(lists)
+  }
+
+  /**
+   * The next document.
+   *
+   * @param turn - Its ID, which its history entry carries, and the keys whose repeats it answers.
+   * @param at - Milliseconds since the epoch.
+   * @param userMessage - As it is to be stored.
+   * @param reply - The reply as it is to be stored. Default: as it is.
+   * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
+   * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever
+   * is removed from its lists.
+   */
+  toDocument(
+    revision: string,
+    { turnId, requestKeys }: { readonly turnId: string; readonly requestKeys: readonly RequestKey[] },
+    at: number,
+    userMessage: string,
+    reply?: string,
+  ): SessionDocument {
+    const { base } = this
+    const savedAt = isoTime(at)
+    this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
+    this.#addReceipts(requestKeys)
+    const steps = this.#storedSteps()
+    const isContextChanged = this.flow.context !== base.flow.context
+    const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
+    this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
+    const bytes = this.#trimLists(this.stateBytes)
+    const attachments = this.memory.attachments?.list
+    const receipts = this.#receipts?.list
+    return {
+      ...base,
+      revision,
+      runStatus: this.completed ? 'completed' : 'running',
+      savedAt,
+      usage: this.usage,
+      turns: this.turnNumber,
+      bytes,
+      ...(attachments === undefined ? {} : { attachments }),
+      ...(receipts === undefined ? {} : { receipts }),
+      ...(this.effects === undefined ? {} : { effects: this.effects }),
+      flow: this.#storedFlow(context, steps),
+      history: this.#history.list,
+    }
+  }
+
+  #addReceipts(requestKeys: readonly RequestKey[]): void {
+    if (requestKeys.length === 0) return
+    this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
+    for (const { key, request } of requestKeys)
+      this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
+  }
+
+  #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {
+    const { stepContentType: contentType } = this
+    const { contentType: _ofStepBefore, ...flow } = this.base.flow
+    return {
+      ...flow,
+      currentStep: this.currentStep ?? flow.currentStep,
+      context,
+      steps,
+      memory: this.memory.toStored(),
+      sequence: this.#sequence(),
+      ...(contentType === undefined ? {} : { contentType }),
+    }
+  }
+
+  /** Cuts the lists to their limits, and returns about how many bytes they take then. */
+  #trimLists(stateBytes: number): number {
+    const { base, loaded, memory, removed } = this
+    const limits = this.#limits
+    const history = this.#history
+    const receipts = this.#receipts
+    const lists = { turn: this.turnNumber, history, memory, receipts }
+    trimLists(lists, limits, removed)
+    const mostBytes = limits.maxSessionBytes - stateBytes
+    const ofEffects = this.effects === undefined ? 0 : addedBytesOfEffects(base.effects, this.effects)
+    const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0) + ofEffects
+    // A flow that changed lists in `onRestore` need not have changed the count.
+    const counted = base.bytes + addedBytes()
+    if (hasSameLists(base, loaded) && counted >= 0 && counted <= mostBytes) return counted
+    // Nothing is removed, or refused, for a count that may be wrong: no engine need have written it.
+    const before = bytesOfLists(base)
+    const bytesNow = (): number => before + addedBytes()
+    if (!trimToBytes(lists, bytesNow, mostBytes, removed)) throw limitExceeded(limits, 'maxSessionBytes', 'The session')
+    return bytesNow()
+  }
+
+  #sequence(): readonly SessionSequenceEntry[] {
+    const { sequence } = this.base.flow
+    return extendSequence(sequence, this.#entered)
+  }
+
+  #historyEntry(id: string, message: string, storedReply: string | undefined, at: string): SessionHistoryEntry {
+    const { text, contentType, encoding } = this.reply
+    const { turnNumber: turn, stepId: step } = this
+    const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
+    return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
+  }
+
+  #storedSteps(): Record<string, SessionStep> {
+    const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
+    for (const [stepId, state] of this.#states) {
+      const stored = storable(state, `${stepId}.state`, this.#limits)
+      if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates.get(stepId)) continue
+      const { model } = this.#stored(stepId) ?? {}
+      steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
+    }
+    for (const [stepId, selection] of this.#answeredBy ?? []) {
+      steps[stepId] = { state: (steps[stepId] as SessionStep).state, model: withoutCredentials(selection) }
+    }
+    return steps
+  }
+
+  /** Whether the turn began in a step, or entered it. The state of any other is stored only where it was changed. */
+  #wasIn(stepId: string): boolean {
+    return stepId === this.base.flow.currentStep || this.#entered.some(({ step }) => step === stepId)
+  }
+
+  #stored(stepId: string): SessionStep | undefined {
+    const { steps } = this.base.flow
+    return Object.hasOwn(steps, stepId) ? steps[stepId] : undefined
+  }
+}
+
+/** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */
+export function storableContext(context: unknown, limits: EngineLimits): JsonObject {
+  return storable(context, 'context', limits, 1)
+}
+
+/** A copy of `value` that can be stored; `outer` levels around it do not count. */
+function storable(value: unknown, path: string, limits: EngineLimits, outer = 0): JsonObject {
+  const refuse = (problem: string, cause: JsonError): Error =>
+    depthExceeded(limits, cause) ?? flowCodeError(`${problem}.`, cause)
+  return copyJson(value, path, limits.maxJsonDepth + outer, refuse) as JsonObject
+}

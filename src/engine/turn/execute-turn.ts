@@ -1,0 +1,165 @@
+/** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
+import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
+import { isRequestId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
+import type { ExecuteResult, FlowRunInput } from '../core/engine-options.js'
+import { asFlowError, userText } from '../core/error-text.js'
+import { registeredName } from '../core/registered-name.js'
+import { failureEnvelope, type TurnOutcome } from '../core/run-envelope.js'
+import { lookUpState, stateUnseen } from '../core/session-state.js'
+import { answerRepeat, replayBeforeLock } from '../idempotency/answer-repeat.js'
+import { requestKeyOf } from '../idempotency/request-key.js'
+import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from '../input/check-input.js'
+import { turnWait } from '../lock/lock-waits.js'
+import { runTurn } from './run-turn.js'
+import { TurnControl } from './turn-control.js'
+import type { TurnStream } from './turn-stream.js'
+
+/**
+ * Runs one turn. Never rejects.
+ *
+ * @param context - Added to the flow context of a new session, where the input has no `config`.
+ * @param stream - Receives the turn piece by piece. Default: nobody does.
+ */
+export async function executeTurn(
+  engine: EngineContext,
+  unchecked: FlowRunInput,
+  context?: unknown,
+  stream?: TurnStream,
+): Promise<ExecuteResult> {
+  let givenId = ''
+  let control: TurnControl | undefined
+  let outcome: TurnOutcome
+  try {
+    // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
+    const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
+    givenId = sessionId ?? ''
+    const input = checkInput(engine, unchecked, sessionId, context, stream)
+    if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
+    const { requestId, owner } = input
+    const turn = new TurnControl(engine, registeredName(engine, input), givenId, { stream, requestId, owner })
+    control = turn
+    const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
+    // A turn that is refused is an outcome for all who joined it.
+    const runKeyed = (): Promise<TurnOutcome> =>
+      run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
+    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, runKeyed))
+  } catch (thrown) {
+    outcome = refusal(engine, unchecked, givenId, thrown, control)
+  }
+  if (control !== undefined) {
+    engine.admission.leave(control)
+    control.reportOutcome(outcome)
+  }
+  const { sessionState } = outcome
+  if (sessionState !== undefined) return outcome as ExecuteResult
+  const id = outcome.response.session === '' ? givenId : outcome.response.session
+  const turn = control?.ids ?? requestOf(unchecked)
+  return { ...outcome, sessionState: await lookUpState(engine, id, fieldOf(unchecked, 'owner'), turn) }
+}
+
+/**
+ * The result of a turn that never began.
+ *
+ * @param control - Of the turn; `undefined` where its input was refused.
+ */
+function refusal(
+  engine: EngineContext,
+  unchecked: FlowRunInput,
+  givenId: string,
+  thrown: unknown,
+  control: TurnControl | undefined,
+): TurnOutcome {
+  const error = asFlowError(thrown)
+  if (control !== undefined && engine.events.hasListeners('turn:refused')) {
+    control.report('turn:refused', { code: error.code, waitedMs: control.waitedMs })
+  }
+  const flowName = fieldOf(unchecked, 'flowName')
+  // Anything but `false` hides it here: the input may have been refused because of it.
+  const hideFlow = (fieldOf(unchecked, 'hideFlow') ?? false) === false ? undefined : true
+  const failed = {
+    sessionId: givenId,
+    flowName: typeof flowName === 'string' ? registeredName(engine, { flowName, hideFlow }) : '',
+    ...requestOf(unchecked),
+  }
+  const text = userText(engine, error, failed)
+  return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
+}
+
+/**
+ * Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock.
+ */
+function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+  const { arrivals, session, admission, limits } = control.engine
+  if (!session.closing && !admission.enter(control)) {
+    control.report('turn:rejected', { code: 'ENGINE_BUSY' })
+    return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
+  }
+  // A closing engine refuses repeats too, at the lock.
+  const looksFirst = input.idempotency !== undefined && !session.closing
+  const replay = looksFirst ? replayBeforeLock(control, input) : undefined
+  if (replay !== undefined) {
+    return replay.then((found) => (found === undefined ? runWithLock(control, input) : answerRepeat(control, found)))
+  }
+  const before = arrivals.before(input)
+  return before === undefined ? runWithLock(control, input) : before.then(() => runWithLock(control, input))
+}
+
+function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+  return control.engine.session.hold(
+    input.sessionId ?? control.claimed?.id,
+    (holder) => runTurn(control, input, holder),
+    () => turnWait(control, input),
+  )
+}
+
+/** The ID of a request, which may be anything. */
+function requestOf(unchecked: FlowRunInput): { readonly requestId?: string } {
+  const requestId = fieldOf(unchecked, 'requestId')
+  return typeof requestId === 'string' && isRequestId(requestId) ? { requestId } : {}
+}
+
+/** A field of the caller's object, which may be anything; its getters may throw. */
+function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId' | 'hideFlow'): unknown {
+  try {
+    return (input as FlowRunInput | null | undefined)?.[name]
+  } catch {
+    return undefined
+  }
+}
+
+/** The name of the flow for an idempotency key: a hidden flow is never taken for a request that was let through. */
+function keyedName({ flowName, hideFlow }: TurnInput): string {
+  return hideFlow === true ? `\0${flowName}` : flowName
+}
+
+function checkInput(
+  { limits, events }: EngineContext,
+  unchecked: FlowRunInput,
+  sessionId: string | undefined,
+  givenContext: unknown,
+  stream: TurnStream | undefined,
+): TurnInput {
+  checkInputNames(unchecked)
+  const { flowName, userMessage, attachments, signal, owner, requestId, hideFlow, serverContext, waitUntil } = unchecked
+  const config = checkConfig(unchecked.config, limits)
+  const context = config === undefined ? givenContext : { config }
+  const checked = checkTurnInput(
+    {
+      ...{ flowName, userMessage, attachments, sessionId, context, signal, owner, requestId, hideFlow },
+      ...{ serverContext, waitUntil },
+    },
+    limits,
+  )
+  const { idempotencyKey } = unchecked
+  const input =
+    idempotencyKey === undefined
+      ? checked
+      : { ...checked, idempotency: requestKeyOf(idempotencyKey, checked, keyedName(checked)) }
+  if (stream === undefined) return input
+  stream.readOptions(idempotencyKey !== undefined)
+  stream.followSignal(input.signal)
+  const { goingOn } = stream
+  if (goingOn !== undefined && input.waitUntil !== undefined) events.callListener(input.waitUntil, goingOn, 'waitUntil')
+  return { ...input, signal: stream.signal }
+}

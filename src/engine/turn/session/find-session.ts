@@ -1,0 +1,95 @@
+/**
+ * The stored session that a turn asks for, if there is one that it may continue. Nothing of the
+ * flow has run for it yet.
+ */
+import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../../../errors/session-errors.js'
+import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import { decodeSession } from '../../../session/session-codec.js'
+import type { SessionDocument } from '../../../session/session-document.js'
+import { loadFor, reportForeign } from '../../sessions/foreign-session.js'
+import type { TurnControl } from '../turn-control.js'
+
+/**
+ * Loads a session.
+ *
+ * @returns The session; `undefined` where nothing is stored that belongs to the owner.
+ * @throws `SessionFlowMismatchError` where it belongs to another flow,
+ * `SessionFlowInvariantError` where it is malformed.
+ */
+export async function findSession(
+  control: TurnControl,
+  sessionId: string,
+  owner: string | undefined,
+  flowClass: FlowConstructor,
+): Promise<SessionDocument | undefined> {
+  const stored = await loadOf(control, sessionId, owner)
+  control.check()
+  control.stateOfGivenId = 'none'
+  if (stored === undefined) return undefined
+  // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
+  if (control.lockHolder?.isStranger === true) return undefined
+  control.stateOfGivenId = 'unknown'
+  const loaded = decodeSession(stored, sessionId)
+  control.stateOfGivenId = loaded.runStatus
+  checkFlowName(loaded, flowClass)
+  return loaded
+}
+
+/**
+ * Whether a session that is not stored is the one that a superseded turn was about to create: its client knows the
+ * ID, and goes on with it.
+ */
+export function continuesUnstored({ replaced }: TurnControl, sessionId: string): boolean {
+  return replaced.some(({ control }) => {
+    const { draft, failure } = control
+    return (
+      control.sessionId === sessionId &&
+      failure === 'TURN_SUPERSEDED' &&
+      draft?.loaded === undefined &&
+      draft !== undefined
+    )
+  })
+}
+
+/** Notes why a new session starts in place of the one that was asked for, unless the application wants that refused. */
+export function noteRestart(
+  control: TurnControl,
+  sessionId: string,
+  reason: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow',
+): void {
+  // What the flow itself wants is not refused.
+  const isOfFlow = reason === 'outdated' || reason === 'flow'
+  if (control.engine.unknownSession === 'reject' && !isOfFlow) throw new SessionNotFoundError({ sessionId })
+  control.draft = undefined
+  control.restarted = reason
+}
+
+/**
+ * What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is.
+ */
+async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
+  const { engine, lockHolder, ids } = control
+  const setOwner = (stored: unknown): void => {
+    if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
+  }
+  try {
+    const found = await loadFor(engine, sessionId, { owner, turnId: control.turnId })
+    const { stored, isForeign } = found
+    if (isForeign) reportForeign(engine, { ...ids, sessionId, operation: 'run' }, { owner }, found.owner)
+    // Those who wait go on with the session that the turn is about to create.
+    const isKnown = stored !== undefined || isForeign
+    if (isKnown) setOwner({ owner: found.owner })
+    else setOwner(continuesUnstored(control, sessionId) ? { owner } : undefined)
+    return stored
+  } catch (error) {
+    if (isMalformed(error)) setOwner({ owner })
+    throw error
+  }
+}
+
+/** @throws `SessionFlowMismatchError` */
+export function checkFlowName(document: SessionDocument, flowClass: FlowConstructor): void {
+  const { name } = document.flow
+  if (name === flowClass.id || flowClass.aliases.includes(name)) return
+  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
+}

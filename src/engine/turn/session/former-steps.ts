@@ -1,0 +1,28 @@
+/** Former step IDs in a stored session, which the `static aliases` of steps name. */
+import type { SessionDocument } from '../../../session/session-document.js'
+import type { FlowSteps } from '../steps/collect-steps.js'
+
+/** The document with every former step ID replaced by the current one. */
+export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowSteps): SessionDocument {
+  if (aliases.size === 0) return document
+  const { flow } = document
+  const rename = <T>(record: Readonly<Record<string, T>>): Record<string, T> => {
+    // Where a record has both, the entry under the current ID replaces the one under the former.
+    const former = Object.entries(record).filter(([key]) => aliases.has(key))
+    const current = Object.entries(record).filter(([key]) => !aliases.has(key))
+    return Object.fromEntries([
+      ...former.map(([key, value]) => [aliases.get(key) as string, value] as const),
+      ...current,
+    ])
+  }
+  const { currentStep } = flow
+  return {
+    ...document,
+    flow: {
+      ...flow,
+      currentStep: currentStep === null ? null : (aliases.get(currentStep) ?? currentStep),
+      steps: rename(flow.steps),
+      memory: rename(flow.memory),
+    },
+  }
+}

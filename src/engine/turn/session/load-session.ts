@@ -1,0 +1,153 @@
+/**
+ * The session of a turn: restored, or made anew in memory. Nothing is written here. What fails before the draft is put
+ * into the control leaves the stored document as it was; what fails later aborts the session. `find-session.ts` loads a
+ * session, and `restore-session.ts` brings it to the present version of its flow.
+ */
+import { Flow } from '../../../flow/flow.js'
+import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import type { ModelBudgets } from '../../../model/model-budget.js'
+import { type SessionDocument, sessionLayoutVersion } from '../../../session/session-document.js'
+import { isoTime } from '../../../util/iso-time.js'
+import { claimNext, type KeyedSession } from '../../idempotency/keyed-session.js'
+import type { Replay } from '../../idempotency/receipts.js'
+import type { TurnInput } from '../../input/check-input.js'
+import { BudgetCheck } from '../../model-call/budget-check.js'
+import { storableContext, TurnDraft } from '../commit/turn-draft.js'
+import type { FlowSteps } from '../steps/collect-steps.js'
+import type { TurnControl } from '../turn-control.js'
+import { continuesUnstored, findSession, noteRestart } from './find-session.js'
+import { restoreSession } from './restore-session.js'
+import { giveBackLeases } from './session-lease.js'
+
+/** What the turn is made of before its session is known. */
+export interface SessionParts {
+  readonly flow: Flow
+  readonly flowClass: FlowConstructor
+  readonly steps: FlowSteps
+  readonly budgets: readonly ModelBudgets[]
+}
+
+/**
+ * Restores the session that the input names, or makes a new one, and puts a draft of it into the control.
+ *
+ * @param keyed - What was found for the key of the input; `undefined` where it has none.
+ * @returns The draft, or the recorded outcome where the request turns out to be a repeat.
+ */
+export async function loadSession(
+  control: TurnControl,
+  input: TurnInput,
+  parts: SessionParts,
+  keyed: Exclude<KeyedSession, { readonly replay: Replay }> | undefined,
+): Promise<TurnDraft | Replay> {
+  const { flowClass } = parts
+  if (keyed !== undefined)
+    return keyed.loaded === undefined
+      ? startNew(control, input, parts, keyed.newId)
+      : restore(control, input, parts, keyed.loaded)
+  const { sessionId } = input
+  // A client never chooses an ID: the session that starts for an unknown one has a new ID.
+  if (sessionId === undefined) return startNew(control, input, parts, undefined)
+  const loaded = await findSession(control, sessionId, input.owner, flowClass)
+  if (loaded?.runStatus === 'running') return restore(control, input, parts, loaded)
+  if (loaded === undefined && continuesUnstored(control, sessionId)) return startNew(control, input, parts, sessionId)
+  noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
+  return startNew(control, input, parts, undefined)
+}
+
+/** Goes on with a stored session, or starts a new one where the flow does not continue it. */
+async function restore(
+  control: TurnControl,
+  input: TurnInput,
+  parts: SessionParts,
+  loaded: SessionDocument,
+): Promise<TurnDraft | Replay> {
+  const { flow, flowClass, steps } = parts
+  const restored = await restoreSession(control, flow, flowClass, steps, loaded)
+  if (typeof restored !== 'string') {
+    Flow.setContext(flow, restored.flow.context)
+    control.emit('session:restored', {})
+    const draft = begin(control, input, parts, restored, loaded)
+    if (isElsewhere(loaded, restored, steps)) draft.enterAnew()
+    return draft
+  }
+  noteRestart(control, loaded.id, restored)
+  if (input.idempotency === undefined) return startNew(control, input, parts, undefined)
+  const keyed = await claimNext(control, input, flowClass)
+  if (keyed.replay !== undefined) return keyed.replay
+  return keyed.loaded === undefined
+    ? startNew(control, input, parts, keyed.newId)
+    : restore(control, input, parts, keyed.loaded)
+}
+
+function begin(
+  control: TurnControl,
+  { owner }: TurnInput,
+  { flow, steps, budgets }: SessionParts,
+  base: SessionDocument,
+  loaded: SessionDocument | undefined,
+): TurnDraft {
+  const { engine, startedAt } = control
+  const spending = owner === undefined ? undefined : engine.ownerBudgets?.of(owner)
+  const budget =
+    budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, startedAt, spending)
+  control.draft = new TurnDraft(engine.limits, flow, steps, base, loaded, budget)
+  return control.draft
+}
+
+/** @param claimedId - The ID that the session gets; its lock is held. Default: a new one. */
+function startNew(
+  control: TurnControl,
+  input: TurnInput,
+  parts: SessionParts,
+  claimedId: string | undefined,
+): TurnDraft {
+  return begin(control, input, parts, newSession(control, input, parts, claimedId), undefined)
+}
+
+/** Whether `migrate` or `onRestore` of the flow brought the session to another step. */
+function isElsewhere(loaded: SessionDocument | undefined, restored: SessionDocument, steps: FlowSteps): boolean {
+  const { currentStep } = restored.flow
+  const former = loaded?.flow.currentStep ?? null
+  return currentStep !== null && former !== null && currentStep !== (steps.aliases.get(former) ?? former)
+}
+
+function newSession(
+  control: TurnControl,
+  input: TurnInput,
+  { flow, flowClass }: SessionParts,
+  claimedId: string | undefined,
+): SessionDocument {
+  const { engine, lockHolder } = control
+  const now = isoTime(engine.clock.now())
+  const context = storableContext(flow.context, engine.limits)
+  Flow.setContext(flow, context)
+  control.sessionId = claimedId ?? engine.generateId('session')
+  // The turn has nothing more to do with the session that the input names.
+  giveBackLeases(control, control.sessionId)
+  control.emit('session:started', {})
+  // Whoever learns this ID waits for the turn.
+  if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, input.owner)
+  return {
+    id: control.sessionId,
+    version: sessionLayoutVersion,
+    revision: '',
+    ...(input.owner === undefined ? {} : { owner: input.owner }),
+    runStatus: 'running',
+    createdAt: now,
+    savedAt: now,
+    error: [],
+    usage: { inputTokens: 0, outputTokens: 0, modelCalls: 0 },
+    turns: 0,
+    bytes: 0,
+    flow: {
+      name: control.flowName,
+      version: flowClass.version,
+      currentStep: null,
+      context,
+      steps: {},
+      memory: {},
+      sequence: [],
+    },
+    history: [],
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * From the stored document of a running session to the one that its turn starts from. The flow may have changed since
+ * it was stored: `migrate` brings a session of an older version to this one, then `onRestore` is called and former step
+ * IDs are replaced, and then version, current step and states are checked. Nothing is written here: what changed is
+ * stored when the turn commits.
+ */
+import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
+import { Flow } from '../../../flow/flow.js'
+import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import { moveBytes } from '../../../session/attachments.js'
+import { toCurrentLayout } from '../../../session/layout-1.js'
+import { copyDocument } from '../../../session/lists/copy-document.js'
+import { decodeSession } from '../../../session/session-codec.js'
+import type { SessionDocument } from '../../../session/session-document.js'
+import { copyJson, isPlainObject } from '../../../util/json.js'
+import { TurnDraft } from '../commit/turn-draft.js'
+import { ofFlowCode } from '../flow-code-failure.js'
+import type { FlowSteps } from '../steps/collect-steps.js'
+import type { TurnControl } from '../turn-control.js'
+import { replaceFormerSteps } from './former-steps.js'
+import { parseStates } from './parse-states.js'
+
+/** What a hook may not change. */
+const fixedFields = ['revision', 'owner', 'createdAt', 'receipts', 'effects'] as const
+
+/**
+ * The document that the turn starts from, or why a new session starts in its place.
+ *
+ * @param loaded - The session as it is stored. It is not changed.
+ * @throws `SessionFlowInvariantError` for a session that this version of the flow cannot continue.
+ */
+export async function restoreSession(
+  control: TurnControl,
+  flow: Flow,
+  flowClass: FlowConstructor,
+  steps: FlowSteps,
+  loaded: SessionDocument,
+): Promise<SessionDocument | 'outdated' | 'flow'> {
+  if (loaded.flow.version > flowClass.version) throw otherVersion(loaded, flowClass)
+  let document: SessionDocument | null = toCurrentLayout(loaded)
+  if (loaded.flow.version < flowClass.version) document = await migrate(control, flowClass, loaded, document)
+  if (document !== null && flow.onRestore !== Flow.prototype.onRestore) {
+    // From here on, a failure aborts the session. Not one of an older version: there the new release may be at fault.
+    const isOlder = loaded.flow.version < flowClass.version
+    if (!isOlder) control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
+    document = await callHook(control, 'onRestore', loaded, document, (copy) => flow.onRestore(copy))
+    control.draft = undefined
+  }
+  if (document === null) return 'flow'
+  document = replaceFormerSteps(document, steps)
+  if (isOutdated(document, flowClass, control.engine.outdated)) return 'outdated'
+  checkCurrentStep(document, steps)
+  return steps.stateSchemas === undefined ? document : parseStates(control, document, steps.stateSchemas)
+}
+
+/** The document as this version of the flow would have stored it, if the flow can migrate it. */
+async function migrate(
+  control: TurnControl,
+  flowClass: FlowConstructor,
+  loaded: SessionDocument,
+  document: SessionDocument,
+): Promise<SessionDocument | null> {
+  if (flowClass.migrate === undefined) return document
+  const migrated = await callHook(control, 'migrate', loaded, document, (copy) =>
+    flowClass.migrate?.(copy, loaded.flow.version),
+  )
+  return migrated && { ...migrated, flow: { ...migrated.flow, version: flowClass.version } }
+}
+
+/** Whether a new session starts because this one is of an older version, which is refused otherwise. */
+function isOutdated(document: SessionDocument, flowClass: FlowConstructor, ofEngine: 'refuse' | 'restart'): boolean {
+  const { version } = document.flow
+  if (version === flowClass.version) return false
+  if (version < flowClass.version && (flowClass.outdated ?? ofEngine) === 'restart') return true
+  throw otherVersion(document, flowClass)
+}
+
+/**
+ * Calls a hook of the flow with a copy of `document`, so that nothing which it changes stays if the turn fails.
+ *
+ * @returns What it returned, checked; `null` if it asks for a new session.
+ */
+async function callHook(
+  control: TurnControl,
+  hook: 'migrate' | 'onRestore',
+  loaded: SessionDocument,
+  document: SessionDocument,
+  call: (copy: SessionDocument) => unknown,
+): Promise<SessionDocument | null> {
+  const copy = copyDocument(document)
+  let returned: unknown
+  try {
+    returned = await call(copy)
+  } catch (cause) {
+    if (control.draft !== undefined) throw ofFlowCode(control, cause)
+    throw invalid(loaded, `the flow's ${hook} failed on a session of version ${loaded.flow.version}`, cause)
+  }
+  control.check()
+  if (returned === null) return null
+  if (returned !== undefined) return checkReturned(control, returned, loaded, hook)
+  // onRestore may change its copy and return nothing. For migrate that is more likely a version that was forgotten.
+  if (hook === 'onRestore') return checkReturned(control, copy, loaded, hook)
+  throw invalid(loaded, `the flow's migrate returned nothing for a session of version ${loaded.flow.version}`)
+}
+
+/** What a hook returned, as a document of the present layout. */
+function checkReturned(
+  control: TurnControl,
+  returned: unknown,
+  loaded: SessionDocument,
+  hook: string,
+): SessionDocument {
+  const { id } = loaded
+  if (isPlainObject(returned) && returned.id !== id) throw invalid(loaded, `the flow's ${hook} changed its id`)
+  const decoded = decodeSession(returned, id)
+  checkJson(control, decoded, loaded, hook)
+  const document = moveBytes(toCurrentLayout(decoded))
+  for (const name of fixedFields) {
+    if (document[name] === loaded[name] || JSON.stringify(document[name]) === JSON.stringify(loaded[name])) continue
+    throw invalid(loaded, `the flow's ${hook} changed its ${name}`)
+  }
+  if (document.flow.name !== loaded.flow.name) throw invalid(loaded, `the flow's ${hook} changed its flow.name`)
+  if (document.turns < loaded.turns) throw invalid(loaded, `the flow's ${hook} lowered its turns`)
+  return document
+}
+
+/** What flow code puts into the context and the states must be plain JSON, as everywhere. */
+function checkJson({ engine }: TurnControl, { flow }: SessionDocument, loaded: SessionDocument, hook: string): void {
+  const refuse = (problem: string, cause: Error): Error =>
+    invalid(loaded, `the flow's ${hook} returned what cannot be stored: ${problem}`, cause)
+  const { maxJsonDepth } = engine.limits
+  // A context may contain a config, which has as many levels.
+  copyJson(flow.context, 'flow.context', maxJsonDepth + 1, refuse)
+  for (const [stepId, { state }] of Object.entries(flow.steps)) {
+    copyJson(state, `flow.steps.${stepId}.state`, maxJsonDepth, refuse)
+  }
+}
+
+function checkCurrentStep(document: SessionDocument, steps: FlowSteps): void {
+  const { currentStep } = document.flow
+  if (currentStep === null || steps.get(currentStep) !== undefined) return
+  const known = [...steps.all().keys()].join(', ')
+  throw invalid(
+    document,
+    `its current step is '${currentStep}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
+  )
+}
+
+function otherVersion(document: SessionDocument, { id, version }: FlowConstructor): SessionFlowInvariantError {
+  const problem = `it was stored by version ${document.flow.version} of flow '${id}', and this is version ${version}`
+  return invalid(document, problem)
+}
+
+function invalid({ id }: SessionDocument, problem: string, cause?: unknown): SessionFlowInvariantError {
+  return new SessionFlowInvariantError({ sessionId: id, problem, cause })
+}

@@ -1,0 +1,244 @@
+/**
+ * A model step: calls the model, runs the tools that it calls, and goes on until there is an answer or a transition.
+ * Every tool call gets a result in memory, whatever becomes of it.
+ */
+import { flowCodeError } from '../../../errors/engine-errors.js'
+import { message, namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
+import { Step } from '../../../flow/step.js'
+import type { Tool } from '../../../flow/tool.js'
+import { returnsToModel, Transition } from '../../../flow/transition.js'
+import type { TextPart, ToolDefinition } from '../../../model/message.js'
+import type { ModelOutputSchema } from '../../../model/model-provider.js'
+import type { ResolvedModel } from '../../../model/model-registry.js'
+import { isPromise } from '../../../util/is-promise.js'
+import { limitExceeded } from '../../core/engine-limits.js'
+import { chooseModel } from '../../model-call/choose-model.js'
+import { type ModelAnswer, modelError, textOf } from '../../model-call/model-answer.js'
+import type { ModelQuestion } from '../../model-call/model-attempt.js'
+import type { TurnDraft } from '../commit/turn-draft.js'
+import { runTools } from '../tools/run-tools.js'
+import type { TurnControl } from '../turn-control.js'
+import type { TurnView } from '../turn-view.js'
+import { recoverFromModel } from './recover-from-model.js'
+import { outputOf, readOutput } from './structured-output.js'
+
+type Tools = ReadonlyMap<string, Tool>
+
+const noTools: Tools = new Map()
+
+/** How a model step ended: with a text that was sent as it was stored, or with a transition. */
+export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
+
+/** Why the model has to answer again: its answer has not the form of `output`, or `onReply` wants another. */
+interface Rejection {
+  readonly reason: 'output' | 'reply'
+  readonly problem: string
+}
+
+/** Runs a model step, the current one, until it answers or moves on. */
+export async function runModelStep(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+): Promise<ModelStepOutcome> {
+  const { memory, stepId } = draft
+  const namespace = namespaceOf(step, stepId)
+  const output = outputOf(step, stepId)
+  let repairs = 0
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  for (;;) {
+    // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run
+    // first: decision 0030 says what that costs.
+    const offered = offeredTools(draft, turn, step)
+    const tools = isPromise(offered) ? await offered : offered
+    control.check()
+    const returned = step.prompt(turn)
+    const prompt = isPromise(returned) ? await returned : returned
+    control.check()
+    const question = questionOf(draft, step, namespace, output, prompt, tools)
+    let answer: ModelAnswer
+    try {
+      answer = await chooseModel(control, draft, question)
+    } catch (error) {
+      return { transition: await recoverFromModel(control, draft, turn, step, error) }
+    }
+    const outcome = await useAnswer(control, draft, turn, step, answer, tools, namespace, repairs)
+    if (outcome !== undefined && !('reason' in outcome)) return outcome
+    if (outcome?.reason === 'output') repairs++
+  }
+}
+
+function questionOf(
+  draft: TurnDraft,
+  step: Step,
+  namespace: string,
+  output: ModelOutputSchema | undefined,
+  prompt: unknown,
+  tools: Tools,
+): ModelQuestion {
+  const { memory, stepId } = draft
+  return {
+    stepId,
+    models: draft.steps.modelsOf(stepId),
+    system: systemPrompt(prompt, draft),
+    messages: memory.messages(namespace),
+    tools: definitionsOf(tools),
+    output,
+    modelTimeoutMs: step.modelTimeoutMs,
+    streams: step.stream ?? (output === undefined && step.onReply === Step.prototype.onReply),
+  }
+}
+
+/**
+ * Runs the tools that an answer calls, or has the step decide about its text.
+ *
+ * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
+ * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
+ */
+async function useAnswer(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+  answer: ModelAnswer,
+  tools: Tools,
+  namespace: string,
+  repairs: number,
+): Promise<ModelStepOutcome | Rejection | undefined> {
+  draft.answeredBy(draft.stepId, answer.resolved.selection)
+  const calls = answer.parts.filter((part) => part.type === 'tool-call')
+  if (calls.length === 0) return takeAnswer(control, draft, turn, step, answer, namespace, repairs)
+  countToolCalls(control, draft, calls.length)
+  control.stream?.reset('tools')
+  draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
+  const transition = await runTools({ control, draft, turn, step, tools }, calls, namespace)
+  return transition === undefined ? undefined : { transition }
+}
+
+/** @throws `LimitExceededError` before any call of an answer runs that asks for too many. */
+function countToolCalls({ engine: { limits } }: TurnControl, draft: TurnDraft, calls: number): void {
+  draft.askedToolCalls += calls
+  if (draft.askedToolCalls <= limits.maxToolCallsPerTurn) return
+  throw limitExceeded(limits, 'maxToolCallsPerTurn', `The number of tool calls in step '${draft.stepId}'`)
+}
+
+/** The tools of the flow and of the step, by name: at once where flow code returns them at once. */
+function offeredTools({ flow, stepId }: TurnDraft, turn: TurnView, step: Step): Tools | PromiseLike<Tools> {
+  const ofFlow = flow.tools(turn)
+  const ofStep = isPromise(ofFlow) ? ofFlow.then(() => step.tools(turn)) : step.tools(turn)
+  if (!isPromise(ofFlow) && !isPromise(ofStep)) return toolsByName([...ofFlow, ...ofStep], stepId)
+  return Promise.all([ofFlow, ofStep]).then(([first, second]) => toolsByName([...first, ...second], stepId))
+}
+
+function toolsByName(offered: readonly Tool[], stepId: string): Tools {
+  if (offered.length === 0) return noTools
+  const tools = new Map<string, Tool>()
+  for (const tool of offered) {
+    if (tools.has(tool.name)) throw flowCodeError(`Step '${stepId}' offers two tools with the name '${tool.name}'.`)
+    tools.set(tool.name, tool)
+  }
+  return tools
+}
+
+function definitionsOf(tools: Tools): readonly ToolDefinition[] {
+  return Array.from(tools.values(), ({ name, description, inputSchema }) => ({ name, description, inputSchema }))
+}
+
+/** The system prompt of a call; `undefined` where it is empty. */
+function systemPrompt(prompt: unknown, draft: TurnDraft): string | undefined {
+  if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${draft.stepId}' must return a string.`)
+  const { addedPrompt } = draft
+  if (addedPrompt === undefined || addedPrompt === '') return prompt === '' ? undefined : prompt
+  return prompt === '' ? addedPrompt : `${prompt}\n\n${addedPrompt}`
+}
+
+/** The texts of an answer. What its provider wants to read again is left out: nothing follows an answer. */
+function spokenParts({ parts }: ModelAnswer): readonly TextPart[] {
+  const texts = parts.filter((part) => part.type === 'text')
+  return texts.map((part) =>
+    part.providerData === undefined ? part : Object.freeze({ type: 'text', text: part.text }),
+  )
+}
+
+/** Reads an answer without tool calls, and has the step's `onReply` decide about it. */
+async function takeAnswer(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: Step,
+  answer: ModelAnswer,
+  namespace: string,
+  repairs: number,
+): Promise<ModelStepOutcome | Rejection> {
+  const { memory, stepId } = draft
+  const said = spokenParts(answer)
+  let value: unknown = textOf(said)
+  if (step.output !== undefined) {
+    const read = await readOutput(step.output, value as string, stepId)
+    control.check()
+    if ('problem' in read) {
+      const { problem } = read
+      if (repairs < step.maxRepairs)
+        return reject(control, draft, answer, said, namespace, { reason: 'output', problem })
+      const detail = `Its answer does not have the form of output of step '${stepId}': ${problem}.`
+      return { transition: await recoverFromModel(control, draft, turn, step, modelError(answer.resolved, detail)) }
+    }
+    value = read.value
+  }
+  const returned: unknown = step.onReply(value as string, turn)
+  const reply = isPromise(returned) ? await returned : returned
+  control.check()
+  if (typeof reply === 'string') {
+    // Memory has the text that was sent.
+    memory.append(namespace, textMessage('assistant', reply, turn.number))
+    return { text: reply }
+  }
+  if (!Transition.isInstance(reply)) {
+    throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
+  }
+  if (returnsToModel(reply)) {
+    return reject(control, draft, answer, said, namespace, { reason: 'reply', problem: retryReason(reply, stepId) })
+  }
+  memory.append(namespace, message('assistant', said, turn.number))
+  return { transition: reply }
+}
+
+/** Puts an answer that was rejected into memory, and after it why: the model answers again. */
+function reject(
+  control: TurnControl,
+  draft: TurnDraft,
+  { resolved }: ModelAnswer,
+  said: readonly TextPart[],
+  namespace: string,
+  rejection: Rejection,
+): Rejection {
+  const { memory, turnNumber } = draft
+  memory.append(namespace, message('assistant', said, turnNumber))
+  memory.append(namespace, textMessage('user', feedbackOf(rejection), turnNumber))
+  reportRetry(control, draft, resolved, rejection.reason)
+  return rejection
+}
+
+function retryReason({ fields }: Transition, stepId: string): string {
+  if (fields.feedback !== undefined) return fields.feedback
+  throw flowCodeError(`onReply of step '${stepId}' returned stay() without a text.`)
+}
+
+function feedbackOf({ reason, problem }: Rejection): string {
+  if (reason === 'reply') return problem
+  return `Your answer does not have the required form: ${problem}. Answer again, with JSON of that form and nothing else.`
+}
+
+function reportRetry(
+  control: TurnControl,
+  draft: TurnDraft,
+  { selection }: ResolvedModel,
+  reason: Rejection['reason'],
+): void {
+  control.stream?.reset('repair')
+  if (!control.hasListeners('model:retry')) return
+  const { stepId: step, modelCalls: callNumber } = draft
+  const { provider, name: model } = selection
+  control.emit('model:retry', { step, provider, model, callNumber, reason, delayMs: 0 })
+}

@@ -1,0 +1,245 @@
+/**
+ * From the current step to the end of the turn: runs steps and applies transitions, until there is a reply. It changes
+ * the draft and nothing else.
+ */
+import { flowCodeError } from '../../../errors/engine-errors.js'
+import type { BaseStep } from '../../../flow/base-step.js'
+import { namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
+import { EndStep } from '../../../flow/end-step.js'
+import { Flow } from '../../../flow/flow.js'
+import { LogicStep } from '../../../flow/logic-step.js'
+import { Step } from '../../../flow/step.js'
+import { checkBase64, reply as replyTransition, Transition } from '../../../flow/transition.js'
+import { limitExceeded } from '../../core/engine-limits.js'
+import type { TurnInput } from '../../input/check-input.js'
+import type { TurnDraft } from '../commit/turn-draft.js'
+import type { TurnControl } from '../turn-control.js'
+import { TurnView } from '../turn-view.js'
+import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
+
+/** Runs steps until the draft has its reply. */
+export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
+  const turn = new TurnView(control, input, draft)
+  if (draft.currentStep !== null) {
+    control.emit('step:resume', { step: draft.currentStep })
+    const returned: unknown = await draft.steps.require(draft.currentStep).onRestore(turn)
+    refuseTransition(returned, 'onRestore', draft.currentStep)
+    control.check()
+  }
+  const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
+  const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
+  if (transition !== undefined) {
+    await follow(control, draft, turn, transition, 'onMessage')
+    // Neither the message nor the answer is for a model.
+    if (transition.fields.kind !== 'go' && draft.answer !== undefined)
+      draft.answer = { ...draft.answer, remembered: true }
+  } else if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
+  await runToReply(control, draft, turn)
+}
+
+/** Runs steps until the draft has its reply, from what `onError` of the flow returned. */
+export async function runStepsAfterError(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  transition: Transition,
+): Promise<void> {
+  await follow(control, draft, turn, transition, 'onError')
+  await runToReply(control, draft, turn)
+}
+
+/** What `onMessage` of the flow returns, where the user sent something. */
+async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
+  if (turn.message === '' && turn.attachments.length === 0) return undefined
+  const returned: unknown = await draft.flow.onMessage(turn)
+  control.check()
+  return transitionOf(returned, 'onMessage', control.flowName)
+}
+
+/** What a hook of the flow returned. */
+export function transitionOf(returned: unknown, hook: string, flowName: string): Transition | undefined {
+  if (returned === undefined || Transition.isInstance(returned)) return returned
+  throw flowCodeError(`${hook} of flow '${flowName}' must return nothing or a transition.`)
+}
+
+/** Applies the transition that a hook of the flow returned. */
+async function follow(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  transition: Transition,
+  hook: string,
+): Promise<void> {
+  const target = applyTransition(draft, transition, draft.stepId, hook, `Flow '${control.flowName}'`)
+  if (target !== undefined) await move(control, draft, turn, target, transition)
+}
+
+async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
+  control.check()
+  while (draft.answer === undefined) {
+    const { stepId } = draft
+    const step = draft.steps.require(stepId)
+    const outcome = await runStep(control, draft, turn, step)
+    if ('text' in outcome) {
+      draft.answer = { text: outcome.text, from: stepId, remembered: step instanceof Step }
+      continue
+    }
+    const { transition } = outcome
+    const place = step instanceof LogicStep ? 'run' : 'onModelError or onModelBlocked'
+    const target = applyTransition(draft, transition, stepId, place)
+    if (target !== undefined) await move(control, draft, turn, target, transition)
+  }
+  if (draft.reply.encoding === 'base64') checkBase64(draft.answer.text)
+  remember(draft, turn)
+}
+
+/** Runs the current step, until it has an answer or a transition. */
+function runStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: BaseStep): Promise<ModelStepOutcome> {
+  if (step instanceof LogicStep) return runLogicStep(control, draft, turn, step)
+  if (step instanceof Step) return runModelStep(control, draft, turn, step)
+  return runEndStep(control, turn, step as EndStep)
+}
+
+async function runEndStep(control: TurnControl, turn: TurnView, step: EndStep): Promise<{ readonly text: string }> {
+  const content: unknown = await step.message(turn)
+  control.check()
+  const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
+  return { text: text ?? '' }
+}
+
+async function runLogicStep(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  step: LogicStep,
+): Promise<{ readonly transition: Transition }> {
+  const returned: unknown = await step.run(turn)
+  control.check()
+  if (Transition.isInstance(returned)) return { transition: returned }
+  throw flowCodeError(
+    `Step '${draft.stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
+  )
+}
+
+/**
+ * Takes over the reply of a transition.
+ *
+ * @param from - The step that returned it.
+ * @param place - Where it was returned, for error messages.
+ * @param owner - Whose code returned it, for error messages.
+ * @returns The step to move to; `undefined` where the conversation remains in its step.
+ */
+function applyTransition(
+  draft: TurnDraft,
+  { fields }: Transition,
+  from: string,
+  place: string,
+  owner = `Step '${from}'`,
+): string | undefined {
+  const { kind, reply, feedback, contentType, encoding, target } = fields
+  if (kind === 'go' || kind === 'finish') {
+    if (reply !== undefined) draft.answer = { text: reply, from, remembered: false, contentType, encoding }
+    return kind === 'finish' ? draft.steps.end : draft.steps.idOf(target ?? '')
+  }
+  if (kind === 'retry') {
+    throw flowCodeError(
+      `${owner} returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
+    )
+  }
+  const text = kind === 'reply' ? reply : feedback
+  if (text === undefined) {
+    throw flowCodeError(`${owner} returned stay() without a text from ${place}.`)
+  }
+  draft.answer = { text, from, remembered: false, contentType, encoding }
+  return undefined
+}
+
+/**
+ * Leaves the current step, if there is one, enters another, and applies what its `onEnter` returns.
+ *
+ * @param transition - What led there. Default: the session begins.
+ */
+async function move(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  to: string,
+  transition?: Transition,
+): Promise<void> {
+  const from = draft.currentStep
+  if (from !== null) {
+    if (transition?.fields.kind === 'go') countMove(control, draft, from, to)
+    const returned: unknown = draft.steps.require(from).onExit(turn)
+    // Most hooks are not overridden and return nothing: there is nothing to wait for.
+    if (returned !== undefined) refuseTransition(await returned, 'onExit', from)
+    control.check()
+    control.emit('step:exit', { step: from })
+  }
+  if (draft.answer === undefined) control.stream?.reset('step')
+  draft.enter(to, transition?.fields)
+  turn.enter(transition?.fields.message)
+  control.emit('step:enter', { step: to })
+  control.stream?.send({ type: 'step', step: to })
+  const entered: unknown = draft.steps.require(to).onEnter(turn)
+  const next: unknown = entered === undefined ? undefined : await entered
+  control.check()
+  if (next !== undefined) await applyEntered(control, draft, turn, to, next)
+}
+
+function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: string): void {
+  if (++draft.moves <= engine.limits.maxTransitionsPerTurn) return
+  const problem = `The number of moves in one turn (the last one from '${from}' to '${to}')`
+  throw limitExceeded(engine.limits, 'maxTransitionsPerTurn', problem)
+}
+
+/** Applies what `onEnter` of a step returned. */
+async function applyEntered(
+  control: TurnControl,
+  draft: TurnDraft,
+  turn: TurnView,
+  stepId: string,
+  returned: unknown,
+): Promise<void> {
+  if (!Transition.isInstance(returned)) {
+    throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
+  }
+  const { kind } = returned.fields
+  if (draft.steps.require(stepId) instanceof EndStep) {
+    if (kind === 'go') {
+      throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
+    }
+    if (kind === 'finish') return finishInEndStep(draft, stepId, returned)
+  }
+  const target = applyTransition(draft, returned, stepId, 'onEnter')
+  if (target !== undefined) await move(control, draft, turn, target, returned)
+}
+
+/** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
+function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
+  const { reply, contentType, encoding } = fields
+  if (reply !== undefined) draft.answer = { text: reply, from: stepId, remembered: false, contentType, encoding }
+  else if (contentType !== undefined) draft.nextReply = fields
+}
+
+function refuseTransition(returned: unknown, hook: string, stepId: string): void {
+  if (returned === undefined) return
+  throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
+}
+
+/** Puts a reply that no model made into the memory of the model step that it belongs to, so that its model knows it. */
+function remember(draft: TurnDraft, turn: TurnView): void {
+  const { answer, steps, memory, reply } = draft
+  if (answer === undefined || answer.remembered) return
+  const stepId = steps.require(draft.stepId) instanceof Step ? draft.stepId : answer.from
+  const step = steps.get(stepId)
+  if (!(step instanceof Step)) return
+  const namespace = namespaceOf(step, stepId)
+  // A model cannot read bytes in base64.
+  const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
+  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  // Where a transition sent the very text that the model had said, it is in memory already.
+  const last = memory.last(namespace)
+  const part = last?.parts[0]
+  if (last?.role === 'assistant' && last.parts.length === 1 && part?.type === 'text' && part.text === text) return
+  memory.append(namespace, textMessage('assistant', text, turn.number))
+}

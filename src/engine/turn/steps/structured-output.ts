@@ -1,0 +1,49 @@
+/** Answers that must have a form: how the form is described to the model, and whether an answer has it. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { FlowCodeError, flowCodeError } from '../../../errors/engine-errors.js'
+import { jsonSchemaOf } from '../../../flow/json-schema.js'
+import type { Step } from '../../../flow/step.js'
+import type { ModelOutputSchema } from '../../../model/model-provider.js'
+import { issueText } from '../../../model/schema-issues.js'
+import { toToolName } from '../../../util/patterns.js'
+
+/** An answer that was read: its value, or what is wrong with it, in words that the model reads. */
+export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
+
+/**
+ * The description of the `output` of a step for the model; `undefined` where the step has none.
+ *
+ * @throws {@link FlowCodeError}
+ */
+export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutputSchema | undefined {
+  const { output, outputJsonSchema, maxRepairs } = step
+  if (output === undefined) return undefined
+  if (!Number.isInteger(maxRepairs) || maxRepairs < 0) {
+    throw flowCodeError(`maxRepairs of step '${stepId}' must be a whole number of at least 0.`)
+  }
+  const schema = jsonSchemaOf(output, 'output', `step '${stepId}'`, outputJsonSchema)
+  return { name: toToolName(stepId), schema }
+}
+
+/**
+ * Reads an answer.
+ *
+ * @throws What the schema throws; {@link FlowCodeError} where it returns neither a value nor issues.
+ */
+export async function readOutput(schema: StandardSchemaV1, text: string, stepId: string): Promise<ReadOutput> {
+  let json: unknown
+  try {
+    json = JSON.parse(unfenced(text.trim()))
+  } catch {
+    return { problem: 'It is not valid JSON' }
+  }
+  const { issues, ...rest } = Object((await schema['~standard'].validate(json)) as unknown)
+  if (Array.isArray(issues)) return { problem: issueText(issues) }
+  if (issues === undefined && 'value' in rest) return { value: rest.value }
+  throw flowCodeError(`The output schema of step '${stepId}' returned neither a value nor issues.`)
+}
+
+/** Some models put JSON into a fenced block, whatever the prompt asks for. */
+function unfenced(text: string): string {
+  return text.startsWith('```') && text.endsWith('```') ? text.slice(3, -3).replace(/^json/i, '') : text
+}
