@@ -8,7 +8,7 @@ import type { ChatAttachment, ChatMessage } from './chat-message.js'
  * - `answered`: the reply is there.
  * - `failed`: the turn failed. `failure` says why.
  * - `stopped`: the user stopped it. It left nothing behind.
- * - `superseded`: a newer message took its place. If the flow merges messages, the reply to that one answers both.
+ * - `superseded`: a newer message took its place. This one was not taken; `retry` sends it again.
  * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the
  *   message could not be sent again.
  */

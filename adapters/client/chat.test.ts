@@ -322,6 +322,22 @@ test('a second message waits for the first of a conversation only', async () => 
   expect(new Set(headersOf(requests, 'Chat-Session-Id')).size).toBe(2)
 })
 
+test('a message whose place a newer one took was not taken, and can be sent again', async () => {
+  const { chat, engine } = setUp({ engine: { busy: 'interrupt' } })
+  const { id } = await chat.send('one')
+  slow = new Promise(() => {})
+  const superseded = chat.send('slow')
+  await vi.waitFor(() => expect(chat.state.turns.at(-1)?.status).toBe('running'))
+  slow = Promise.resolve()
+  expect(await chat.send('three')).toMatchObject({ status: 'answered' })
+  expect(await superseded).toMatchObject({ status: 'superseded', failure: { code: 'TURN_SUPERSEDED' } })
+  expect(await chat.retry()).toMatchObject({ id: (await superseded).id, status: 'answered' })
+  expect(chat.state.turns.map(({ status }) => status)).toEqual(['answered', 'answered', 'answered'])
+  await expect(chat.retry(id)).rejects.toThrow('There is no turn to try again.')
+  const { history = [] } = (await engine.getSession(chat.state.session)) ?? {}
+  expect(history.map(({ message }) => message)).toEqual(['one', 'three', 'slow'])
+})
+
 test('stop cancels the turn on the server, and the message can be sent again', async () => {
   const { chat, requests } = setUp()
   await chat.send('one')

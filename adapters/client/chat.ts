@@ -162,11 +162,11 @@ export class Chat {
   }
 
   /**
-   * Sends a message again that failed, was stopped or has no outcome. The server recognises one that it answered
-   * already. Where the failure itself was recorded, the message gets a new key.
+   * Sends a message again that failed, was stopped or superseded, or has no outcome. The server recognises one that it
+   * answered already. Where the failure itself was recorded, the message gets a new key.
    *
    * @param id - Of the turn. Default: the newest one that is not under way.
-   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a newer message took its place,
+   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a message was sent after it,
    * or if it is under way.
    */
   async retry(id?: string): Promise<ChatTurn> {
@@ -319,7 +319,7 @@ export class Chat {
     const { conversation, message } = entry
     const { session: sent = '' } = message
     const { sessionState, restarted, code } = outcome
-    if (status === 'answered' || status === 'superseded') this.#entries.delete(id)
+    if (status === 'answered') this.#entries.delete(id)
     else if (!entry.mayBeStored) entry.message = messageToRepeat(message, outcome)
     // A reply that names no session is about the one that was asked for.
     const session = outcome.session || sent

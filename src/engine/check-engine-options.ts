@@ -36,7 +36,7 @@ const choices = {
   unknownSession: ['new', 'reject'],
   onTurnError: ['abort', 'rollback'],
   outdated: ['refuse', 'restart'],
-  busy: ['queue', 'reject', 'interrupt', 'latest'],
+  busy: ['queue', 'reject', 'interrupt'],
 } as const
 
 /**
@@ -47,11 +47,7 @@ export function checkEngineOptions(options: FlowEngineOptions): void {
   for (const [name, required] of Object.entries(methods)) {
     checkMethods('FlowEngine', name, options[name as keyof typeof methods], required)
   }
-  for (const [name, allowed] of Object.entries(choices)) {
-    const value: unknown = options[name as keyof typeof choices]
-    if (value === undefined || allowed.some((one) => one === value)) continue
-    throw invalidInput(`FlowEngine: ${name} must be '${allowed.join("' or '")}'.`)
-  }
+  checkChoices(options)
   const { errorText } = options
   if (errorText !== undefined && errorText !== 'full' && errorText !== 'flow' && typeof errorText !== 'function') {
     throw invalidInput("FlowEngine: errorText must be 'full', 'flow' or a function.")
@@ -60,5 +56,14 @@ export function checkEngineOptions(options: FlowEngineOptions): void {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw invalidInput(`FlowEngine: ${name} must be a function.`)
     }
+  }
+}
+
+function checkChoices(options: FlowEngineOptions): void {
+  for (const [name, allowed] of Object.entries(choices)) {
+    const value: unknown = options[name as keyof typeof choices]
+    if (value === undefined || allowed.some((one) => one === value)) continue
+    const removed = name === 'busy' && value === 'latest' ? " 'latest' was removed: use 'queue' or 'interrupt'." : ''
+    throw invalidInput(`FlowEngine: ${name} must be '${allowed.join("' or '")}'.${removed}`)
   }
 }

@@ -250,7 +250,7 @@ export class SessionBusyError extends FlowError {
   }
 }
 
-/** A newer message took the place of this turn (`busy: 'interrupt'` and `'latest'`). Intended status 409. */
+/** A newer message took the place of this turn (`busy: 'interrupt'`). Intended status 409. */
 export class TurnSupersededError extends FlowError {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({

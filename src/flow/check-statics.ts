@@ -5,7 +5,7 @@
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import { shownValue } from '../util/shown-value.js'
 
-const policies: readonly unknown[] = ['queue', 'reject', 'interrupt', 'latest']
+const policies: readonly unknown[] = ['queue', 'reject', 'interrupt']
 
 /**
  * Checks what decides which stored sessions a flow continues, what becomes of one whose turn failed, and of
@@ -36,7 +36,7 @@ export function checkFlowStatics(
     throw wrongStatic(owner, 'onTurnError', "'abort' or 'rollback'", onTurnError)
   }
   if (busy !== undefined && !policies.includes(busy)) {
-    throw wrongStatic(owner, 'busy', "'queue', 'reject', 'interrupt' or 'latest'", busy)
+    throw wrongStatic(owner, 'busy', "'queue', 'reject' or 'interrupt'", busy)
   }
   if (migrate !== undefined && typeof migrate !== 'function') throw wrongStatic(owner, 'migrate', 'a function', migrate)
 }

@@ -32,7 +32,7 @@ const isRight: Readonly<Record<string, (value: unknown) => boolean>> = {
   aliases: (value) => Array.isArray(value) && Array.from(value).every(isRight.id as (value: unknown) => boolean),
   outdated: (value) => value === undefined || value === 'refuse' || value === 'restart',
   onTurnError: (value) => value === undefined || value === 'abort' || value === 'rollback',
-  busy: (value) => [undefined, 'queue', 'reject', 'interrupt', 'latest'].includes(value as string),
+  busy: (value) => [undefined, 'queue', 'reject', 'interrupt'].includes(value as string),
   migrate: (value) => value === undefined || typeof value === 'function',
   compaction: (value) => isEmptyObject(value),
 }
@@ -52,7 +52,7 @@ const nearlyRight: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   ),
   outdated: fc.constantFrom<unknown>('Refuse', 'ignore', true, ['restart']),
   onTurnError: fc.constantFrom<unknown>('Abort', 'retry', true, ['rollback']),
-  busy: fc.constantFrom<unknown>('Queue', 'wait', true, null, ['queue']),
+  busy: fc.constantFrom<unknown>('Queue', 'latest', 'wait', true, null, ['queue']),
   migrate: fc.constantFrom<unknown>('migrate', {}, [() => null], Promise.resolve(null)),
   compaction: fc.constantFrom<unknown>(
     onStep,

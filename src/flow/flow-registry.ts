@@ -20,7 +20,7 @@ export interface FlowConstructor {
   /** What becomes of a session whose turn failed. Default: what the engine says. */
   readonly onTurnError: 'abort' | 'rollback' | undefined
   /** What becomes of a message for a session that has a turn of this flow under way. Default: what the engine says. */
-  readonly busy: 'queue' | 'reject' | 'interrupt' | 'latest' | undefined
+  readonly busy: 'queue' | 'reject' | 'interrupt' | undefined
   /** What happens to sessions of an older version that nothing has migrated. */
   readonly outdated: 'refuse' | 'restart' | undefined
   /** Changes a session of an older version into one of this version. */
@@ -84,6 +84,7 @@ export class FlowRegistry {
         throw registrationError(`Flow '${id}' is already registered.`, giveStaticId)
       }
       checkFlowStatics(`Flow '${id}'`, flow)
+      checkNoMerge(id, flow)
       batch.set(id, { flow, compactor: createCompactor(id, flow.compaction) })
     }
     this.#formerNames = this.#withAliases(batch)
@@ -136,6 +137,12 @@ function idOf({ id }: FlowConstructor, name: string | undefined): string {
 
 function isFlowConstructor(value: unknown): value is FlowConstructor {
   return typeof value === 'function' && value.prototype instanceof Flow
+}
+
+/** A message that was superseded is its user's to send again: what `merge` had taken was lost when its turn failed. */
+function checkNoMerge(id: string, flow: FlowConstructor): void {
+  if (!('merge' in flow.prototype)) return
+  throw registrationError(`Flow '${id}': merge was removed. Use static busy = 'queue', which answers every message.`)
 }
 
 /** A class that is a flow by its methods and not by its class is one of another copy of this package. */

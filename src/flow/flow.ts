@@ -85,14 +85,14 @@ export abstract class Flow {
   }
 
   /**
-   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`,
-   * `'interrupt'` or `'latest'`, as the engine option of the same name. Default: what the engine says.
+   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`
+   * or `'interrupt'`, as the engine option of the same name. Default: what the engine says.
    */
-  static get busy(): 'queue' | 'reject' | 'interrupt' | 'latest' | undefined {
+  static get busy(): 'queue' | 'reject' | 'interrupt' | undefined {
     return undefined
   }
 
-  static set busy(busy: 'queue' | 'reject' | 'interrupt' | 'latest' | undefined) {
+  static set busy(busy: 'queue' | 'reject' | 'interrupt' | undefined) {
     defineOwn(this, 'busy', busy)
   }
 
@@ -237,23 +237,6 @@ export abstract class Flow {
    * ```
    */
   onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
-
-  /**
-   * Called under `busy: 'interrupt'` in a turn that superseded others, after the session was loaded and before any
-   * step. `messages` are what those turns were asked, oldest first, and this turn's own message, the last one; at most
-   * as many were superseded as `maxQueuedTurnsPerSession` says, and older ones are left out. If it returns a text, that
-   * is the message of the turn, as `turn.message` and the history have it, and the attachments of all come along, the
-   * oldest left out where they exceed `maxAttachmentBytes`. Default: the turn runs with its own message, and the
-   * messages that it superseded are lost.
-   *
-   * @example
-   * ```ts
-   * override merge(messages: readonly string[]) {
-   *   return messages.join('\n')
-   * }
-   * ```
-   */
-  merge(_messages: readonly string[]): Awaitable<string | undefined | void> {}
 
   /**
    * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the

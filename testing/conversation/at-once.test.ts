@@ -21,12 +21,6 @@ class Talk extends Flow {
     return [Answer]
   }
 }
-class Merging extends Talk {
-  override merge(messages: readonly string[]) {
-    return messages.join(' + ')
-  }
-}
-
 const slow = (text: string) => ({ delayMs: 1000, text })
 
 async function talk(options: ConversationOptions, flow: typeof Talk = Talk): Promise<Conversation> {
@@ -130,21 +124,12 @@ describe('messages that are sent at once', () => {
     await conversation.document().then(({ turns }) => expect(turns).toBe(2))
   })
 
-  test('become one message where the flow merges them', async () => {
-    await using conversation = await talk({ script: [slow('Both.')] as never, busy: 'interrupt' }, Merging)
-    await conversation.atOnce([{ text: 'a', key: 'a' }, 'b'])
-    conversation.expectReplies([{ code: 'TURN_SUPERSEDED' }, 'Both.']).expectAsked({ user: 'a + b' })
-    await conversation.say('a', { key: 'a' })
-    conversation.expectReplayed().expectReply('Both.')
-    expect(conversation.transcript()).toContain('## A turn again\n')
-  })
-
-  test('leave only the newest of those that wait', async () => {
-    await using conversation = await talk({ script: [slow('One.'), 'Three.'] as never, busy: 'latest' })
+  test('leave only the newest of those that interrupt', async () => {
+    await using conversation = await talk({ script: ['Three.'] as never, busy: 'interrupt' })
     await conversation.atOnce(['a', 'b', 'c'])
-    conversation.expectReplies(['One.', { code: 'TURN_SUPERSEDED', reply: /newer/ }, { reply: 'Three.' }])
-    conversation.expectReply('Three.')
-    expect(conversation.transcript().match(/^## .*/gm)).toEqual(['## Turn 1', '## Turn 2', '## No turn', '## Turn 3'])
+    const superseded = { code: 'TURN_SUPERSEDED', reply: /newer/ } as const
+    conversation.expectReplies([superseded, superseded, { reply: 'Three.' }]).expectReply('Three.')
+    expect(conversation.transcript().match(/^## .*/gm)).toEqual(['## Turn 1', '## No turn', '## No turn', '## Turn 2'])
   })
 
   test('are one turn if their keys are equal', async () => {

@@ -37,7 +37,7 @@ export interface SimulateOptions {
   /** Whether two users sometimes send at once, to one engine or to two. Default `true`. */
   readonly together?: boolean
   /**
-   * Codes of intended errors: turns may fail with them. A flow whose `busy` is `'interrupt'` or `'latest'` needs
+   * Codes of intended errors: turns may fail with them. A flow whose `busy` is `'interrupt'` needs
    * `'TURN_SUPERSEDED'` here, one whose `busy` is `'reject'` needs `'SESSION_BUSY'`. Default: none.
    */
   readonly mayFail?: readonly FlowErrorCode[]

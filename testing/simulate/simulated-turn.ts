@@ -5,7 +5,7 @@ import type { PlannedFault } from './plan.js'
 /** One turn of a simulated conversation. @inline */
 export interface SimulatedTurn {
   readonly said: string
-  /** The ID of the turn, as in the history of the session: a flow with `merge` stores another message there. */
+  /** The ID of the turn, as in the history of the session. */
   readonly turnId: string
   /** The session to which the message was sent; `''` for a new one. */
   readonly to: string

@@ -8,8 +8,8 @@
  * - Both steps share one memory, so the second knows what was said in the first.
  * - `onReply` reads the answer before it counts, and may make the model answer again. With `stream` a reader of the
  *   stream has seen the answer by then, and gets a `reset`.
- * - Customers write on before they are answered. `busy` interrupts the turn under way, and `merge`
- *   makes one message of all.
+ * - Customers write on before they are answered. With `busy = 'queue'` each message waits for the reply to the one
+ *   before it, and every one is answered.
  * - A prompt with values is a `promptTemplate`: a missing or misspelt value does not compile.
  */
 import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
@@ -103,12 +103,7 @@ export class TakeReturn extends Step<{ orderNumber: string }> {
 
 export class SupportDesk extends Flow {
   static override readonly id = 'SupportDesk'
-  static override readonly busy = 'interrupt'
-
-  /** What customers write in several lines is one question. */
-  override merge(messages: readonly string[]) {
-    return messages.join('\n')
-  }
+  static override readonly busy = 'queue'
 
   override model() {
     return this.services.deskModel ?? { provider: 'local', name: 'desk-1' }

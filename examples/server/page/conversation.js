@@ -76,7 +76,7 @@ export function spoken(turn) {
 function textOf({ status, text, failure }) {
   if (status === 'failed') return failure?.message ?? ''
   if (status === 'stopped') return `${text} (${failure === undefined ? 'Stopped before a reply came.' : 'Stopped.'})`
-  if (status === 'superseded') return `${text} (See the reply to your next message.)`
+  if (status === 'superseded') return `${text} (Not taken: your next message came first.)`
   if (status === 'unanswered') return `${text} (No reply came.)`
   return text
 }

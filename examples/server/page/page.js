@@ -100,7 +100,9 @@ function show({ turns, isBusy, isStuck }) {
   if (!isBusy && document.activeElement === stop) input.focus()
   stop.disabled = !isBusy
   const newest = turns.at(-1)?.status
-  tryAgain.hidden = newest !== 'failed' && newest !== 'unanswered'
+  // A superseded message is older than the one that took its place.
+  const isSuperseded = turns.at(-2)?.status === 'superseded' && !isBusy
+  tryAgain.hidden = newest !== 'failed' && newest !== 'unanswered' && !isSuperseded
   startAgain.hidden = !isStuck
 }
 

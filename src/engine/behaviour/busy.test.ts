@@ -13,13 +13,6 @@ const busy = {
   contentType: 'text/plain',
 }
 
-const superseded = {
-  success: false,
-  completed: true,
-  message: 'A newer message took the place of this one.',
-  contentType: 'text/plain',
-}
-
 describe("busy: 'queue'", () => {
   test.each([{}, { busy: 'queue' } as const])('lets messages wait, with the options %o', async (options) => {
     const { say, open, journal, messages } = await busyTalk(options)
@@ -78,38 +71,22 @@ describe("busy: 'reject'", () => {
   })
 })
 
-describe("busy: 'latest'", () => {
-  test('of those that wait only the newest runs', async () => {
-    const { say, open, session, events, clock, messages } = await busyTalk({ busy: 'latest' })
-    const turns = ['a', 'b', 'c', 'd'].map((message) => say(message))
-    for (const message of ['a', 'd']) open(message)
-    const results = await Promise.all(turns)
-    expect(results.map(outcomeOf)).toEqual(['ok', 'TURN_SUPERSEDED', 'TURN_SUPERSEDED', 'ok'])
-    expect(results[1]).toMatchObject({
-      response: { ...superseded, session },
-      sessionState: 'running',
-      error: { statusCode: 409 },
-    })
-    const ids = events.filter(([name]) => name === 'turn:queued').map(([, { turnId }]) => turnId)
-    const taken = events.filter(([name]) => name === 'turn:superseded').map(([, payload]) => payload)
-    expect(taken).toEqual(
-      [0, 1].map((index) => ({
-        sessionId: session,
-        flowName: 'Talk',
-        turnId: ids[index],
-        byTurnId: ids[index + 1],
-        at: clock.now(),
-      })),
-    )
-    expect(await messages()).toEqual(['start', 'a', 'd'])
-  })
+test("'latest', which is gone, is refused by name", () => {
+  expect(() => harness({ flows: [], busy: 'latest' as never })).toThrow(
+    "FlowEngine: busy must be 'queue' or 'reject' or 'interrupt'. 'latest' was removed: use 'queue' or 'interrupt'.",
+  )
+  const flow = Object.assign(flowOf('Talk'), { busy: 'latest' })
+  expect(() => harness({ flows: [flow as never] })).toThrow(
+    "Flow 'Talk': static busy must be 'queue', 'reject' or 'interrupt'; got the text 'latest'.",
+  )
+})
 
-  test('one that waits is not counted against the one that takes its place', async () => {
-    const { say, open } = await busyTalk({ busy: 'latest', limits: { maxQueuedTurnsPerSession: 1 } })
-    const turns = [say('a'), say('b'), say('c')]
-    for (const message of ['a', 'c']) open(message)
-    expect((await Promise.all(turns)).map(outcomeOf)).toEqual(['ok', 'TURN_SUPERSEDED', 'ok'])
-  })
+test('a flow with a method merge, which is gone, is refused by name', () => {
+  const flow = flowOf('Talk')
+  Object.assign(flow.prototype, { merge: () => 'both' })
+  expect(() => harness({ flows: [flow] })).toThrow(
+    "Flow 'Talk': merge was removed. Use static busy = 'queue', which answers every message.",
+  )
 })
 
 describe('the policy', () => {
@@ -124,7 +101,7 @@ describe('the policy', () => {
     expect(outcomeOf(await first)).toBe('ok')
   })
 
-  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+  test.each<Policy>(['reject', 'interrupt'])(
     '%s: messages wait where a delete, or the application, has the lock',
     async (policy) => {
       const { engine, say, open, session, store, clock, messages } = await busyTalk({ busy: policy })
@@ -148,23 +125,20 @@ describe('the policy', () => {
     },
   )
 
-  test.each<Policy>(['latest', 'interrupt'])(
-    '%s: a message that names another flow supersedes nothing, and nothing supersedes it',
-    async (policy) => {
-      const { say, open, clock, journal } = await busyTalk({ busy: policy, flows: [flowOf('Other')] })
-      const turns = [say('a')]
-      await clock.settle()
-      turns.push(say('b', { flowName: 'Other' }), say('c', { flowName: 'Other' }))
-      await clock.settle()
-      expect(journal).toEqual(['a begins'])
-      turns.push(say('d'))
-      open('a')
-      open('d')
-      const [first = '', ...others] = (await Promise.all(turns)).map(outcomeOf)
-      expect(first).toBe(policy === 'latest' ? 'ok' : 'TURN_SUPERSEDED')
-      expect(others).toEqual(['SESSION_FLOW_MISMATCH', 'SESSION_FLOW_MISMATCH', 'ok'])
-    },
-  )
+  test('interrupt: a message that names another flow supersedes nothing, and nothing supersedes it', async () => {
+    const { say, open, clock, journal } = await busyTalk({ busy: 'interrupt', flows: [flowOf('Other')] })
+    const turns = [say('a')]
+    await clock.settle()
+    turns.push(say('b', { flowName: 'Other' }), say('c', { flowName: 'Other' }))
+    await clock.settle()
+    expect(journal).toEqual(['a begins'])
+    turns.push(say('d'))
+    open('a')
+    open('d')
+    const [first = '', ...others] = (await Promise.all(turns)).map(outcomeOf)
+    expect(first).toBe('TURN_SUPERSEDED')
+    expect(others).toEqual(['SESSION_FLOW_MISMATCH', 'SESSION_FLOW_MISMATCH', 'ok'])
+  })
 
   test('a former name of the flow is the same flow', async () => {
     const { say, open, clock } = await busyTalk({ busy: 'interrupt' }, undefined, (flow) =>
@@ -199,7 +173,7 @@ function harnessOf(policy: Policy) {
 }
 
 describe('owners', () => {
-  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+  test.each<Policy>(['reject', 'interrupt'])(
     '%s: a stranger supersedes nothing and learns nothing, before and after the document is loaded',
     async (policy) => {
       const { say, open, clock, store, session, events, messages } = await busyTalk({ busy: policy }, 'ada')
@@ -220,7 +194,7 @@ describe('owners', () => {
     },
   )
 
-  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+  test.each<Policy>(['reject', 'interrupt'])(
     '%s: the owner is not refused because a stranger loads the document',
     async (policy) => {
       const { say, open, clock, store, messages } = await busyTalk({ busy: policy }, 'ada')
@@ -234,7 +208,7 @@ describe('owners', () => {
     },
   )
 
-  test.each<Policy>(['reject', 'latest', 'interrupt'])(
+  test.each<Policy>(['reject', 'interrupt'])(
     '%s: a stranger who waits behind work of the application does nothing to the turn before it',
     async (policy) => {
       const { engine, say, open, clock, session, store, messages } = await busyTalk({ busy: policy }, 'ada')
@@ -248,14 +222,4 @@ describe('owners', () => {
       expect(await messages()).toEqual(['start', 'a'])
     },
   )
-
-  test('a newer message takes no place of one that names another owner', async () => {
-    const { say, open, clock, store } = await busyTalk({ busy: 'latest' }, 'ada')
-    store.delayNext('load', 10, { times: Number.POSITIVE_INFINITY })
-    const turns = [say('start', { owner: 'bob' }), say('a'), say('start', { owner: 'bob' }), say('b')]
-    for (const message of ['a', 'b']) open(message)
-    const results = await clock.runUntil(Promise.all(turns))
-    // The first is a stranger to the session and says so after its load; nothing was under way before.
-    expect(results.map(outcomeOf)).toEqual(['ok', 'ok', 'ok', 'ok'])
-  })
 })

@@ -15,7 +15,7 @@ const scenes: fc.Arbitrary<Scene> = fc
   .record({
     store: fc.constantFrom('memory', 'map', 'map without a cache'),
     condition: fc.constantFrom(...conditions),
-    busy: fc.constantFrom('queue', 'reject', 'interrupt', 'latest'),
+    busy: fc.constantFrom('queue', 'reject', 'interrupt'),
     unknownSession: fc.constantFrom('new', 'reject'),
     initMs: fc.constantFrom(0, 7, 40),
     ownersTurns: fc.array(fc.record({ isKeyed: fc.boolean(), atMs: times }), { maxLength: 3 }),

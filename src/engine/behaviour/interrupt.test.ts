@@ -71,6 +71,17 @@ test('of those that come meanwhile only the newest waits', async () => {
   expect(await messages()).toEqual(['start', 'a', 'd'])
 })
 
+test('one that waits is not counted against the one that takes its place', async () => {
+  const { say, open, clock, store } = await busyTalk({ busy, limits: { maxQueuedTurnsPerSession: 1 } })
+  store.delayNext('save', 10)
+  const first = say('a')
+  open('a')
+  await clock.settle()
+  const turns = [first, say('b'), say('c')]
+  open('c')
+  expect((await clock.runUntil(Promise.all(turns))).map(outcomeOf)).toEqual(['ok', 'TURN_SUPERSEDED', 'ok'])
+})
+
 test('two at once: each supersedes the one before it', async () => {
   const { say, open, messages } = await busyTalk({ busy })
   const turns = [say('a'), say('b'), say('c')]

@@ -114,9 +114,6 @@ class Speaking extends Flow {
   override steps() {
     return [Entry, Talk]
   }
-  override merge(messages: readonly string[]): string {
-    return messages.join(` ${canary} `)
-  }
 }
 
 class Summing extends Speaking {
@@ -202,7 +199,7 @@ const scenes: Readonly<Record<string, Scene>> = {
     expected: ['ok', 'ok', 'ok'],
     play: inOrder('one', 'two', 'three'),
   },
-  'interrupted and merged': {
+  interrupted: {
     options: { busy: 'interrupt' },
     expected: ['ok', 'TURN_SUPERSEDED', 'ok'],
     async play(say, { clock }) {

@@ -93,13 +93,13 @@ export interface FlowEngineOptions {
   readonly outdated?: 'refuse' | 'restart'
   /**
    * What becomes of a message for a session that has a turn under way. `'queue'`: it waits, first come, first served,
-   * up to the limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'latest'`: it waits,
-   * and those that waited before it end with `TURN_SUPERSEDED`. `'interrupt'`: the turn under way ends with
-   * `TURN_SUPERSEDED` and leaves nothing but effects, unless its commit has begun; then the message runs. A flow may
-   * decide for itself by its `static busy`; the policy of the flow whose turn is under way counts. Within this
-   * process. Default `'queue'`.
+   * up to the limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'interrupt'`: the turn
+   * under way ends with `TURN_SUPERSEDED` and leaves nothing but effects, unless its commit has begun, and so do those
+   * that waited; then the message runs. Messages that were superseded were not taken: their user may send them again.
+   * A flow may decide for itself by its `static busy`; the policy of the flow whose turn is under way counts. Within
+   * this process. Default `'queue'`.
    */
-  readonly busy?: 'queue' | 'reject' | 'interrupt' | 'latest'
+  readonly busy?: 'queue' | 'reject' | 'interrupt'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
   /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */

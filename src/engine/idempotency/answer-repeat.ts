@@ -48,12 +48,11 @@ function isAlwaysQueued({ flows, busy }: TurnControl['engine']): boolean {
  * not, or nobody can know.
  */
 export async function replayAfterConflict(control: TurnControl): Promise<Replay | undefined> {
-  const own = control.ownKey
-  const { draft } = control
-  if (own === undefined || draft === undefined) return undefined
+  const { requestKey, draft } = control
+  if (requestKey === undefined || draft === undefined) return undefined
   const stored = await readStored(control, draft.base.id, draft.base.owner)
   try {
-    return stored && replayOf(stored, own)
+    return stored && replayOf(stored, requestKey)
   } catch (error) {
     // The conflict says more than the mismatch: the client loads the session and asks again.
     if (FlowError.isInstance(error)) return undefined

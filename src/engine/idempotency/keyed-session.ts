@@ -5,7 +5,7 @@
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { TurnInput } from '../input/check-input.js'
-import { continuesUnstored, findSession, noteRestart } from '../turn/session/find-session.js'
+import { findSession, noteRestart } from '../turn/session/find-session.js'
 import { giveBackLeases, takeLease } from '../turn/session/session-lease.js'
 import type { TurnControl } from '../turn/turn-control.js'
 import { claimId } from './claim-session.js'
@@ -38,7 +38,8 @@ export async function openKeyedSession(
   const replay = loaded && replayOf(loaded, input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
-  if (loaded === undefined && continuesUnstored(control, sessionId)) return { newId: sessionId }
+  // The client knows the ID from a turn that was interrupted.
+  if (loaded === undefined && control.unstoredId === sessionId) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return claimNext(control, input, flowClass)
 }

@@ -16,7 +16,6 @@ const control = {
   flowName: 'Talk',
   stream: undefined,
   isCancelled: false,
-  requestKeys: [],
   outcome: new Promise<never>(() => undefined),
 }
 

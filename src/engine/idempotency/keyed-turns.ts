@@ -1,6 +1,7 @@
 /**
- * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded and
- * perhaps merges. A repeat of one of them is not a new message: it joins that turn and gets its outcome.
+ * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded. A
+ * repeat of one that runs or waits joins it and gets its outcome. A repeat of one that was superseded runs after the
+ * newer turn, and never interrupts it.
  */
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
@@ -26,16 +27,8 @@ interface JoinableTurn {
   readonly stream: TurnStream | undefined
   /** Whether `engine.cancel` ended it. */
   readonly isCancelled: boolean
-  /** The keys of the messages that it answers: more than its own after a merge. */
-  readonly requestKeys: readonly RequestKey[]
   /** Resolves when the turn is settled. */
   readonly outcome: Promise<TurnOutcome>
-}
-
-/** A turn, and the input that was given for it. */
-interface RequestedTurn {
-  readonly control: JoinableTurn
-  readonly input: TurnInput
 }
 
 /** What a repeat of one request waits for. */
@@ -45,7 +38,9 @@ interface Entry {
   readonly signal: AbortSignal | undefined
   /** The digest of the request. */
   readonly request: string
-  /** `undefined` where the turn settled without an answer to the request. Does not reject. */
+  /** Whether the turn is a newer one, which took the place of the one that was asked for. */
+  readonly isSuperseded: boolean
+  /** `undefined` if the turn is a newer one, which does not answer the request. Does not reject. */
   readonly outcome: Promise<TurnOutcome | undefined>
 }
 
@@ -54,6 +49,8 @@ export class KeyedTurns {
   readonly #entries = new Map<string, Entry>()
   /** Under which names a turn is found. */
   readonly #names = new WeakMap<JoinableTurn, Set<string>>()
+  /** The names of the turns that a turn has superseded, oldest first. */
+  readonly #followed = new WeakMap<JoinableTurn, readonly ReadonlySet<string>[]>()
   readonly #engine: Engine
 
   constructor(engine: Engine) {
@@ -77,7 +74,7 @@ export class KeyedTurns {
     const name = nameOf(input, input.sessionId)
     for (let current = this.#entries.get(name); current !== undefined; current = this.#entries.get(name)) {
       if (current.request !== request) throw new IdempotencyMismatchError()
-      stream?.follow(current.control.stream)
+      stream?.follow(current.isSuperseded ? undefined : current.control.stream)
       const outcome = await this.#join(input, name, current)
       if (outcome !== undefined) return outcome
     }
@@ -94,24 +91,28 @@ export class KeyedTurns {
   }
 
   /**
-   * Lets the repeats of turns that a newer one superseded join that one. They get its outcome if it merges their
-   * messages; if it does not, they run when it has ended.
+   * Lets the repeats of turns that a newer one superseded wait until that one is settled, or the last of those that
+   * supersede it in turn. At most as many messages are known as could have waited, so that they take no more memory.
    */
-  follow(superseded: readonly RequestedTurn[], { control, input }: RequestedTurn): void {
-    for (const { control: former, input: formerInput } of superseded) {
-      const { idempotency } = formerInput
-      if (idempotency === undefined) continue
-      const outcome = control.outcome.then((settled) => {
-        const hasAnswered = control.requestKeys.some(({ key }) => key === idempotency.key)
-        // One that was superseded itself is followed by the turn that did it.
-        return hasAnswered && settled.error?.code !== 'TURN_SUPERSEDED' ? settled : undefined
-      })
-      const entry: Entry = { control, signal: input.signal, request: idempotency.request, outcome }
-      const names = this.#names.get(former) ?? []
+  follow(superseded: readonly JoinableTurn[], newer: JoinableTurn): void {
+    const all = superseded.flatMap((former) => {
+      const own = this.#names.get(former)
+      return [...(this.#followed.get(former) ?? []), ...(own === undefined ? [] : [own])]
+    })
+    if (all.length === 0) return
+    const followed = all.slice(-this.#engine.limits.maxQueuedTurnsPerSession)
+    this.#followed.set(newer, followed)
+    const outcome = newer.outcome.then(() => undefined)
+    const names = followed.flatMap((some) => [...some])
+    for (const name of names) {
+      const entry = this.#entries.get(name)
       // The newer turn may be found under names of its own.
-      for (const name of names) if (this.#entries.get(name)?.control !== control) this.#add(former, name, entry)
-      void outcome.then(() => this.#remove(former, entry))
+      if (entry === undefined || entry.control === newer) continue
+      this.#entries.set(name, { ...entry, control: newer, isSuperseded: true, outcome })
     }
+    void outcome.then(() => {
+      for (const name of names) if (this.#entries.get(name)?.outcome === outcome) this.#entries.delete(name)
+    })
   }
 
   async #begin(
@@ -125,7 +126,7 @@ export class KeyedTurns {
     const outcome = new Promise<TurnOutcome>((resolve) => {
       settle = resolve
     })
-    const entry: Entry = { control, signal: input.signal, request, outcome }
+    const entry: Entry = { control, signal: input.signal, request, isSuperseded: false, outcome }
     this.#add(control, name, entry)
     const result = await run()
     this.#remove(control, entry)

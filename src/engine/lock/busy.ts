@@ -50,7 +50,7 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionD
   const waiters = waitersToSupersede(turn, policy, lock, loaded)
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
   const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
-  if (policy === 'interrupt') takeMessages(turn, interrupted, waiters)
+  if (policy === 'interrupt') followSuperseded(turn, interrupted, waiters)
   for (const waiter of waiters) supersedeWaiter(waiter)
   if (interrupted !== undefined) {
     interrupted.control.supersededBy = turn.control.turnId
@@ -75,7 +75,6 @@ export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDo
   const isInterrupted = newer.some(
     (turn) => !turn.control.arrivedAfterCancel && policyFor(turn, lock as HeldLock) === 'interrupt',
   )
-  // A turn that was cancelled is not merged into one that came later.
   if (isCancelled && !isInterrupted) control.abort(new TurnAbortedError())
   const newest = newer.at(-1)
   if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
@@ -127,7 +126,7 @@ function waitersToSupersede(
   lock: HeldLock,
   loaded?: SessionDocument,
 ): WaitingRequest[] {
-  if (policy !== 'interrupt' && policy !== 'latest') return []
+  if (policy !== 'interrupt') return []
   return Array.from(lock.waiting()).filter(({ wait }) => {
     const other = turnOf(wait)
     if (other === undefined || other.control === control || hasReceipt(loaded, other.input)) return false
@@ -142,20 +141,20 @@ function supersedeWaiter(waiter: WaitingRequest): void {
   waiter.cancel(error)
 }
 
-/**
- * Notes which turns a newer one has superseded. There are at most as many as could have waited, so that they take
- * no more memory than those.
- */
-function takeMessages(
-  turn: RequestedTurn,
+/** Notes what a turn has to know of those that it supersedes. */
+function followSuperseded(
+  { control }: RequestedTurn,
   interrupted: RequestedTurn | undefined,
   waiters: readonly WaitingRequest[],
 ): void {
-  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
-  const all = others.flatMap((other) => [...other.control.replaced, other])
-  const { engine } = turn.control
-  turn.control.replaced = all.slice(-engine.limits.maxQueuedTurnsPerSession)
-  engine.keyedTurns.follow(turn.control.replaced, turn)
+  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].flatMap((turn) => turn?.control ?? [])
+  control.unstoredId = others.map(unstoredIdOf).find((id) => id !== undefined)
+  control.engine.keyedTurns.follow(others, control)
+}
+
+/** The ID of the session that a turn was about to create, or that of one that it superseded. */
+function unstoredIdOf({ draft, sessionId, unstoredId }: RequestedTurn['control']): string | undefined {
+  return draft !== undefined && draft.loaded === undefined ? sessionId : unstoredId
 }
 
 /** Whether a turn under way may turn out to be a repeat of an answered message, which runs nothing. */

@@ -24,7 +24,6 @@ import { maskTurn } from './commit/mask-turn.js'
 import { settleTurnError } from './commit/settle-turn-error.js'
 import type { TurnDraft } from './commit/turn-draft.js'
 import { ofFlowCode } from './flow-code-failure.js'
-import { mergeMessages } from './merge-messages.js'
 import { recoverTurn } from './recover-turn.js'
 import { loadSession } from './session/load-session.js'
 import { checkStates } from './session/parse-states.js'
@@ -47,8 +46,7 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   control.begin()
   control.engine.loopMonitor.watch()
   if (input.idempotency === undefined) control.reportStart()
-  else control.requestKeys = [input.idempotency]
-  control.ownKey = input.idempotency
+  control.requestKey = input.idempotency
   let result: TurnOutcome
   try {
     control.followSignal(input.signal)
@@ -137,17 +135,15 @@ async function runSession(control: TurnControl, input: TurnInput, draft: TurnDra
   control.sessionId = draft.base.id
   const { restarted } = control
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
-  let merged = input
   try {
-    if (control.replaced.length > 0) merged = await mergeMessages(control, input, flow)
-    await runSteps(control, merged, draft)
+    await runSteps(control, input, draft)
   } catch (thrown) {
-    return recover(control, merged, draft, ofFlowCode(control, thrown))
+    return recover(control, input, draft, ofFlowCode(control, thrown))
   }
   try {
-    return await prepareCommit(control, merged, draft)
+    return await prepareCommit(control, input, draft)
   } catch (thrown) {
-    return recover(control, merged, draft, thrown)
+    return recover(control, input, draft, thrown)
   }
 }
 

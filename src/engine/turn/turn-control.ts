@@ -78,17 +78,15 @@ export class TurnControl implements RunningTurn {
    * Ends what the turn waits for just now, when it is aborted: a timer, an attempt at a call, tools that run together.
    */
   #pending: Set<(reason: FlowError) => void> | undefined
-  /** The keys whose repeats this turn answers: its own, and those of turns that it took the place of. */
-  requestKeys: readonly RequestKey[] = []
-  /** The key of the turn's own request. */
-  ownKey: RequestKey | undefined
+  /** The key of the turn's request, whose repeats it answers. */
+  requestKey: RequestKey | undefined
   /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
   /**
-   * The turns that this one superseded under `busy: 'interrupt'`, oldest first, each after
-   * those that it had superseded.
+   * The ID of a session that a turn was about to create when this one, or another one that this one superseded,
+   * interrupted it; `undefined` if there is none.
    */
-  replaced: readonly RequestedTurn[] = []
+  unstoredId: string | undefined
   /** The ID of the turn that interrupted this one; `undefined` where none did. */
   supersededBy: string | undefined
   /** The code with which the turn failed; `undefined` before it is settled, and where it succeeded. */

@@ -37,8 +37,8 @@ interface Working {
   readonly fail: () => void
 }
 
-function talk({ merges }: Schedule, working: Set<Working>): FlowConstructor {
-  const flow = flowOf('Talk', async (turn) => {
+function talk(working: Set<Working>): FlowConstructor {
+  return flowOf('Talk', async (turn) => {
     if (turn.message === 'start' || turn.session.owner !== 'ada') return reply(turn.message)
     return new Promise((resolve, reject) => {
       const one: Working = {
@@ -50,12 +50,6 @@ function talk({ merges }: Schedule, working: Set<Working>): FlowConstructor {
       working.add(one)
     })
   })
-  if (merges) flow.prototype.merge = joined
-  return flow
-}
-
-function joined(messages: readonly string[]): string {
-  return messages.join('+')
 }
 
 function engineOf(schedule: Schedule, sessionStore: GatedStore, working: Set<Working>): FlowEngine {
@@ -63,12 +57,11 @@ function engineOf(schedule: Schedule, sessionStore: GatedStore, working: Set<Wor
     flowOf('Other', (turn) => reply(turn.message)),
     { busy: schedule.busyOfOther },
   )
-  other.prototype.merge = joined
   let turnCount = 0
   return new FlowEngine({
     clock: sessionStore.clock,
     sessionStore,
-    flows: [talk(schedule, working), other],
+    flows: [talk(working), other],
     busy: schedule.busy,
     onTurnError: 'rollback',
     limits: { maxQueuedTurnsPerSession: maxQueued, maxReceipts: 1_000 },

@@ -52,7 +52,6 @@ class BusyModel {
   readonly history: string[] = []
   /** See {@link outcomeOfModel}. */
   isUndecided = false
-  readonly #schedule: Schedule
   readonly #policies: Readonly<Record<FlowName, Policy>>
   readonly #keyed: Turn[] = []
   /** What the messages were answered with that were stored, by message. */
@@ -70,7 +69,6 @@ class BusyModel {
   #ended: { readonly turn: Turn; readonly outcome: string }[] = []
 
   constructor(schedule: Schedule) {
-    this.#schedule = schedule
     this.#policies = { Talk: schedule.busy, Other: schedule.busyOfOther }
     this.#keyed.push(turnOf(-1, 'start', 'Talk', 'ada', true))
   }
@@ -248,7 +246,7 @@ class BusyModel {
   }
 
   #replacedBy(turn: Turn, policy: Policy): Turn[] {
-    if (policy !== 'interrupt' && policy !== 'latest') return []
+    if (policy !== 'interrupt') return []
     const others = this.#waitingTurns().filter((one) => one !== turn && !this.#isRepeat(one))
     return others.filter(({ owner, flow }) => owner === turn.owner && flow === turn.flow)
   }
@@ -268,7 +266,9 @@ class BusyModel {
     const superseded = [...interrupted, ...replaced]
     this.#waiting = this.#waiting.filter((other) => !replaced.includes(other as Turn))
     if (policy === 'interrupt') {
-      newer.replaced = superseded.flatMap((turn) => [...turn.replaced, turn]).slice(-maxQueued)
+      newer.replaced = superseded
+        .flatMap((turn) => [...turn.replaced, ...(turn.isKeyed ? [turn] : [])])
+        .slice(-maxQueued)
       for (const turn of newer.replaced) this.#join(turn, newer)
     }
     for (const turn of superseded) {
@@ -316,7 +316,6 @@ class BusyModel {
       turn.phase = 'working'
       this.#goThrough(turn)
       if (turn.owner === 'bob' && turn.phase === 'working') this.#end(turn, `ok: ${this.#answer(turn)}`)
-      if (turn.phase === 'working') turn.merged = this.#mergedBy(turn)
     }
   }
 
@@ -352,17 +351,10 @@ class BusyModel {
     })
   }
 
-  #mergedBy(turn: Turn): readonly Turn[] {
-    const merges = turn.flow === 'Other' || this.#schedule.merges
-    return merges ? [...turn.replaced, turn] : [turn]
-  }
-
-  /** The reply, which is recorded for every message that the turn answers. */
+  /** The reply, which is recorded if the message has a key. */
   #answer(turn: Turn): string {
-    turn.merged = this.#mergedBy(turn)
-    const reply = turn.merged.map(({ text }) => text).join('+')
-    for (const message of turn.merged) if (message.isKeyed) this.#receipts.set(nameOf(message), reply)
-    return reply
+    if (turn.isKeyed) this.#receipts.set(nameOf(turn), turn.text)
+    return turn.text
   }
 
   #save(turn: Turn): void {
@@ -407,7 +399,7 @@ class BusyModel {
     const { message, turn, repeats } = joined
     for (const [name, one] of this.#joinable) if (one === joined) this.#joinable.delete(name)
     // One that was superseded itself is followed by the turn that did it.
-    const isAnswer = message === turn || (turn.merged.includes(message) && outcome !== 'TURN_SUPERSEDED')
+    const isAnswer = message === turn
     for (const repeat of repeats) {
       if (!isAnswer) this.#arriveAgain(repeat)
       else this.turns[repeat.number] = outcome.startsWith('again') ? outcome : `again ${outcome}`

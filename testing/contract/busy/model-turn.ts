@@ -9,10 +9,8 @@ export interface Turn {
   readonly isKeyed: boolean
   readonly flow: FlowName
   readonly owner: Owner
-  /** Turns that it superseded, and that it merges if the flow does. */
+  /** Turns with a key that it superseded, and those that they had superseded: their repeats wait for it. */
   replaced: readonly Turn[]
-  /** The messages that it answers, once it works: more than its own after a merge. */
-  merged: readonly Turn[]
   phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
   fails: boolean
   hasLoaded: boolean
@@ -33,7 +31,7 @@ export interface Joined {
 
 /** A new one. It does nothing yet. */
 export function turnOf(number: number, text: string, flow: FlowName, owner: Owner, isKeyed: boolean): Turn {
-  const lists = { replaced: [], merged: [], meanwhile: [], joined: [] }
+  const lists = { replaced: [], meanwhile: [], joined: [] }
   return { number, text, isKeyed, flow, owner, ...lists, phase: 'waiting', fails: false, hasLoaded: false }
 }
 

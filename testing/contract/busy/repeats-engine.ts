@@ -43,13 +43,12 @@ interface Process {
 function ignore(): void {}
 
 function talk(
-  { busy, merges }: RepeatSchedule,
+  { busy }: RepeatSchedule,
   sent: readonly Sent[],
   { working, sessions }: Pick<Process, 'working' | 'sessions'>,
 ): FlowConstructor {
   const flow = flowOf('Talk', (turn) => {
-    const texts = turn.message.split('+')
-    for (const one of sent) if (texts.includes(one.text)) one.itsSession = turn.session.id
+    for (const one of sent) if (one.text === turn.message) one.itsSession = turn.session.id
     sessions.add(turn.session.id)
     return new Promise((resolve, reject) => {
       const one = { reply: () => resolve(reply(turn.message)), fail: () => reject(new Error('broken')) }
@@ -57,7 +56,6 @@ function talk(
       working.add(one)
     })
   })
-  if (merges) flow.prototype.merge = (messages: readonly string[]) => messages.join('+')
   return Object.assign(flow, { busy })
 }
 

@@ -21,8 +21,6 @@ export type ScheduleEvent =
 /** A list of events. Those of one group happen at once. */
 export interface RepeatSchedule {
   readonly busy: Policy
-  /** Whether `Flow.merge` makes one message of several. */
-  readonly merges: boolean
   readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
@@ -49,8 +47,7 @@ const progress = fc
   .map((one) => [one as ScheduleEvent])
 
 export const repeatSchedules: fc.Arbitrary<RepeatSchedule> = fc.record({
-  busy: fc.constantFrom<Policy>('queue', 'reject', 'interrupt', 'interrupt', 'interrupt', 'latest'),
-  merges: fc.constantFrom(true, true, false),
+  busy: fc.constantFrom<Policy>('queue', 'reject', 'interrupt', 'interrupt', 'interrupt'),
   groups: fc.array(fc.oneof({ arbitrary: sent, weight: 2 }, { arbitrary: progress, weight: 3 }), {
     minLength: 1,
     maxLength: 24,

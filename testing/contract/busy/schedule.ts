@@ -35,8 +35,6 @@ export interface Schedule {
   readonly busy: Policy
   /** The policy of `Other`. */
   readonly busyOfOther: Policy
-  /** Whether `Talk` has a `merge`. */
-  readonly merges: boolean
   readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
@@ -45,7 +43,7 @@ export function isRepeatable({ isKeyed, owner }: ScheduleEvent & { readonly kind
   return isKeyed && owner === 'ada'
 }
 
-const policies = ['queue', 'reject', 'interrupt', 'latest'] as const
+const policies = ['queue', 'reject', 'interrupt'] as const
 
 const message = fc.record({
   kind: fc.constant('message' as const),
@@ -86,9 +84,8 @@ const progress = fc
 
 /** Every schedule. */
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
-  busy: fc.constantFrom<Policy>(...policies, 'interrupt', 'latest'),
+  busy: fc.constantFrom<Policy>(...policies, 'interrupt'),
   busyOfOther: fc.constantFrom<Policy>(...policies),
-  merges: fc.constantFrom(true, true, false),
   groups: fc.array(fc.oneof({ arbitrary: atOnce, weight: 2 }, { arbitrary: progress, weight: 3 }), {
     minLength: 1,
     maxLength: 20,

@@ -16,6 +16,7 @@ import { asFlowError, logFailure, maskedError, maskedText, userText } from '../.
 import { failureEnvelope, type TurnOutcome } from '../../core/run-envelope.js'
 import { stateUnseen } from '../../core/session-state.js'
 import { answerRepeat, replayAfterConflict } from '../../idempotency/answer-repeat.js'
+import type { RequestKey } from '../../input/check-input.js'
 import type { TurnControl } from '../turn-control.js'
 import type { TurnDraft } from './turn-draft.js'
 
@@ -180,23 +181,19 @@ function saveFailure(
     error: [...beforeTurn.error, text].slice(-maxErrors),
     usage,
   }
-  const { requestKeys, lockHolder } = control
+  const { requestKey, lockHolder } = control
   const hint = draft.hintBeforeTurn()
-  if (abortedBy === undefined || requestKeys.length === 0) {
+  if (abortedBy === undefined || requestKey === undefined) {
     return session.access.write(document, storedRevision, hint, false, undefined, lockHolder)
   }
-  const added = hint && { appended: { ...hint.appended, receipts: requestKeys.length } }
-  const answered = withReceipts(document, requestKeys, abortedBy)
+  const added = hint && { appended: { ...hint.appended, receipts: 1 } }
+  const answered = withReceipt(document, requestKey, abortedBy)
   return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
 }
 
-/** A document that was aborted, with the receipts that its failure is the answer to these requests. */
-function withReceipts(
-  document: SessionDocument,
-  requestKeys: TurnControl['requestKeys'],
-  code: FlowErrorCode,
-): SessionDocument {
+/** A document that was aborted, with the receipt that its failure is the answer to the request. */
+function withReceipt(document: SessionDocument, { key, request }: RequestKey, code: FlowErrorCode): SessionDocument {
   const receipts = new GrowingList(document.receipts ?? shareList([]))
-  for (const { key, request } of requestKeys) receipts.push(Object.freeze({ key, request, code }))
+  receipts.push(Object.freeze({ key, request, code }))
   return { ...document, bytes: document.bytes + receipts.addedBytes, receipts: receipts.list }
 }

@@ -235,7 +235,7 @@ export class TurnDraft implements StepRuntime {
   /**
    * The next document.
    *
-   * @param turn - Its ID, which its history entry carries, and the keys whose repeats it answers.
+   * @param turn - Its ID, which its history entry carries, and the key of its request.
    * @param at - Milliseconds since the epoch.
    * @param userMessage - As it is to be stored.
    * @param reply - The reply as it is to be stored. Default: as it is.
@@ -245,7 +245,7 @@ export class TurnDraft implements StepRuntime {
    */
   toDocument(
     revision: string,
-    { turnId, requestKeys }: { readonly turnId: string; readonly requestKeys: readonly RequestKey[] },
+    { turnId, requestKey }: { readonly turnId: string; readonly requestKey: RequestKey | undefined },
     at: number,
     userMessage: string,
     reply?: string,
@@ -253,7 +253,7 @@ export class TurnDraft implements StepRuntime {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
-    this.#addReceipts(requestKeys)
+    if (requestKey !== undefined) this.#addReceipt(requestKey)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
@@ -277,11 +277,9 @@ export class TurnDraft implements StepRuntime {
     }
   }
 
-  #addReceipts(requestKeys: readonly RequestKey[]): void {
-    if (requestKeys.length === 0) return
+  #addReceipt({ key, request }: RequestKey): void {
     this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
-    for (const { key, request } of requestKeys)
-      this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
+    this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
   }
 
   #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {

@@ -35,22 +35,6 @@ export async function findSession(
   return loaded
 }
 
-/**
- * Whether a session that is not stored is the one that a superseded turn was about to create: its client knows the
- * ID, and goes on with it.
- */
-export function continuesUnstored({ replaced }: TurnControl, sessionId: string): boolean {
-  return replaced.some(({ control }) => {
-    const { draft, failure } = control
-    return (
-      control.sessionId === sessionId &&
-      failure === 'TURN_SUPERSEDED' &&
-      draft?.loaded === undefined &&
-      draft !== undefined
-    )
-  })
-}
-
 /** Notes why a new session starts in place of the one that was asked for, unless the application wants that refused. */
 export function noteRestart(
   control: TurnControl,
@@ -79,7 +63,7 @@ async function loadOf(control: TurnControl, sessionId: string, owner: string | u
     // Those who wait go on with the session that the turn is about to create.
     const isKnown = stored !== undefined || isForeign
     if (isKnown) setOwner({ owner: found.owner })
-    else setOwner(continuesUnstored(control, sessionId) ? { owner } : undefined)
+    else setOwner(control.unstoredId === sessionId ? { owner } : undefined)
     return stored
   } catch (error) {
     if (isMalformed(error)) setOwner({ owner })

@@ -15,7 +15,7 @@ import { BudgetCheck } from '../../model-call/budget-check.js'
 import { storableContext, TurnDraft } from '../commit/turn-draft.js'
 import type { FlowSteps } from '../steps/collect-steps.js'
 import type { TurnControl } from '../turn-control.js'
-import { continuesUnstored, findSession, noteRestart } from './find-session.js'
+import { findSession, noteRestart } from './find-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
 
@@ -49,7 +49,8 @@ export async function loadSession(
   if (sessionId === undefined) return startNew(control, input, parts, undefined)
   const loaded = await findSession(control, sessionId, input.owner, flowClass)
   if (loaded?.runStatus === 'running') return restore(control, input, parts, loaded)
-  if (loaded === undefined && continuesUnstored(control, sessionId)) return startNew(control, input, parts, sessionId)
+  // The client knows the ID from a turn that was interrupted.
+  if (loaded === undefined && control.unstoredId === sessionId) return startNew(control, input, parts, sessionId)
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return startNew(control, input, parts, undefined)
 }
