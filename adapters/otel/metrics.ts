@@ -8,7 +8,7 @@ import type { Listeners } from './listeners.js'
 import { attribute, metric, operation } from './names.js'
 
 type Listened =
-  | 'turn:waited'
+  | 'turn:start'
   | 'turn:refused'
   | 'turn:error'
   | 'turn:end'
@@ -39,7 +39,9 @@ export function metricListeners(meter: Meter): Listeners<Listened> {
   const model = histogram(metric.modelDuration, 'Time of an attempt at a call of a model.', 's', modelSeconds)
   const tokens = histogram(metric.tokens, 'Tokens of an attempt at a call of a model.', '{token}', tokenCounts)
   return {
-    'turn:waited': (event) => wait.record(event.durationMs / 1000, flowOf(event)),
+    'turn:start': (event) => {
+      if (event.waitedMs !== undefined) wait.record(event.waitedMs / 1000, flowOf(event))
+    },
     'turn:refused': (event) => {
       turns.add(1, { ...flowOf(event), [attribute.outcome]: 'refused' })
       failures.add(1, { ...flowOf(event), [attribute.errorType]: event.code })

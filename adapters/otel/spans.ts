@@ -38,7 +38,6 @@ interface OpenTurn {
 }
 
 type Listened =
-  | 'turn:waited'
   | 'turn:start'
   | 'turn:refused'
   | 'turn:error'
@@ -60,8 +59,6 @@ export class EngineSpans {
   readonly #tracer: Tracer
   readonly #errorText: boolean
   readonly #turns = new Map<string, OpenTurn>()
-  /** The wait of the turn that starts next: `turn:start` follows at once. */
-  #waited: EngineEventMap['turn:waited'] | undefined
 
   constructor(tracer: Tracer, errorText: boolean) {
     this.#tracer = tracer
@@ -70,12 +67,8 @@ export class EngineSpans {
 
   /** One for each event that makes or ends a span. */
   readonly listeners: Listeners<Listened> = {
-    'turn:waited': (event) => {
-      this.#waited = event
-    },
     'turn:start': (event) => {
-      const waitedMs = this.#waited?.turnId === event.turnId ? this.#waited.durationMs : 0
-      this.#waited = undefined
+      const { waitedMs = 0 } = event
       const turn = this.#startTurn(event, waitedMs)
       this.#turns.set(event.turnId, { turn, step: undefined, calls: new Map(), error: undefined })
       if (waitedMs > 0) this.#addWait(turn, waitedMs)
@@ -126,7 +119,10 @@ export class EngineSpans {
     endAll(open.flatMap((turn) => [...spansOf(turn), ...(turn.turn === undefined ? [] : [turn.turn.span])]))
   }
 
-  #startTurn({ flowName, sessionId, turnId, requestId }: EngineEventMap['turn:start'], waitedMs: number): OpenSpan {
+  #startTurn(
+    { flowName, sessionId, turnId, requestId }: EngineEventMap['session:started'],
+    waitedMs: number,
+  ): OpenSpan {
     const attributes: Attributes = { [attribute.operationName]: operation.turn, [attribute.turnId]: turnId }
     if (flowName !== '') attributes[attribute.workflowName] = flowName
     if (sessionId !== '') attributes[attribute.conversationId] = sessionId

@@ -9,7 +9,9 @@ export function logTurns(engine: FlowEngine, logger: Logger): void {
     // `error` has the cause with it: for operators, never for users.
     .on('turn:error', ({ at, error, ...turn }) => logger.error({ ...turn, err: error }, 'turn failed'))
     .on('turn:refused', ({ at, ...turn }) => logger.warn(turn, 'turn refused'))
-    .on('turn:waited', ({ at, ...turn }) => logger.debug(turn, 'turn waited'))
+    .on('turn:start', ({ at, ...turn }) => {
+      if (turn.waitedMs !== undefined) logger.debug(turn, 'turn waited')
+    })
     .on('model:retry', ({ at, ...call }) => logger.warn(call, 'model is called again'))
     .on('session:conflict', ({ at, ...turn }) => logger.warn(turn, 'session changed in another process'))
     .on('store:end', ({ at, ...operation }) => {

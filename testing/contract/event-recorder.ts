@@ -27,7 +27,7 @@ const eventNames: readonly EngineEventName[] = [
   'turn:error',
   'turn:rolled-back',
   'turn:queued',
-  'turn:rejected',
+  'turn:refused',
   'turn:superseded',
   'turn:replayed',
   'effect:uncertain',

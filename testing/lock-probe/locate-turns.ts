@@ -4,7 +4,7 @@ import type { LockRequests } from './lock-requests.js'
 
 /** Notes the places of turns from now on. */
 export function locateTurns(engine: FlowEngine, requests: LockRequests, now: () => number): void {
-  const isIn = ({ turnId, flowName }: EngineEventMap['turn:start'], ...places: readonly string[]): void => {
+  const isIn = ({ turnId, flowName }: EngineEventMap['session:started'], ...places: readonly string[]): void => {
     requests.locate(turnId, flowName, places, now())
   }
   engine.on('turn:queued', (event) => isIn(event))

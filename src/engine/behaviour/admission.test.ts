@@ -40,8 +40,11 @@ describe('maxConcurrentTurns', () => {
     expect(sessionState).toBe('none')
     expect(events.filter(([name]) => name.startsWith('turn:'))).toEqual([
       [
-        'turn:rejected',
-        { code: 'ENGINE_BUSY', sessionId: '', flowName: 'Talk', turnId: expect.any(String), at: expect.any(Number) },
+        'turn:refused',
+        {
+          ...{ code: 'ENGINE_BUSY', sessionId: '', flowName: 'Talk', waitedMs: 0 },
+          ...{ turnId: expect.any(String), at: expect.any(Number) },
+        },
       ],
     ])
     expect(store.journal).toHaveLength(before)

@@ -27,7 +27,6 @@ async function scene() {
     return reply(turn.message)
   })
   const engine = new FlowEngine({ flows: [flow], clock, sessionStore: store })
-  engine.on('loop:blocked', () => undefined)
   const { session } = await engine.run({ flowName: 'Talk', userMessage: 'start' })
   const say = (userMessage: string) => engine.execute({ flowName: 'Talk', userMessage, sessionId: session })
   clock.asked = 0
@@ -64,7 +63,7 @@ describe('a clock whose setTimer throws', () => {
     await engine.close()
   })
 
-  // Every place where a timer is set: of deadlines, of waits, of the store, of the monitor.
+  // Every place where a timer is set: of deadlines, of waits, of the store.
   test.each(Array.from({ length: 14 }, (_, first) => [first]))(
     'leaks nothing when it throws at call %i',
     async (first) => {

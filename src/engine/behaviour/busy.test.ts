@@ -38,10 +38,10 @@ describe("busy: 'reject'", () => {
     ])
     expect(store.journal).toEqual([])
     const names = events.filter(([name]) => name.startsWith('turn:')).map(([name]) => name)
-    expect(names).toEqual(['turn:start', 'turn:rejected'])
-    const rejected = events.find(([name]) => name === 'turn:rejected')?.[1]
+    expect(names).toEqual(['turn:start', 'turn:refused'])
+    const rejected = events.find(([name]) => name === 'turn:refused')?.[1]
     const turn = { sessionId: session, flowName: 'Talk', turnId: expect.any(String), at: clock.now() }
-    expect(rejected).toEqual({ ...turn, code: 'SESSION_BUSY' })
+    expect(rejected).toEqual({ ...turn, code: 'SESSION_BUSY', waitedMs: 0 })
     open('a')
     expect(outcomeOf(await first)).toBe('ok')
     open('c')

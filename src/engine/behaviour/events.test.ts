@@ -180,7 +180,7 @@ describe('the events of a turn', () => {
     expect(namesOf(events).filter((name) => name === 'turn:end')).toHaveLength(3)
   })
 
-  test('a turn that never got its lock reports only that it waited', async () => {
+  test('a turn that never got its lock reports only that it waited and was refused', async () => {
     const { engine, events, start } = recorded([talk()])
     const session = await start('Talk')
     const held = gate()
@@ -191,7 +191,7 @@ describe('the events of a turn', () => {
     const running = engine.run(input)
     controller.abort()
     await running
-    expect(namesOf(events)).toEqual(['turn:queued'])
+    expect(namesOf(events)).toEqual(['turn:queued', 'turn:refused'])
     held.open()
     await holding
   })

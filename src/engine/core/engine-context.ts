@@ -13,7 +13,6 @@ import { Arrivals } from '../idempotency/arrivals.js'
 import { Claims } from '../idempotency/claims.js'
 import { KeyedTurns } from '../idempotency/keyed-turns.js'
 import { Admission } from '../lock/admission.js'
-import { LoopMonitor } from '../loop-monitor.js'
 import { type ModelSettings, resolveModelOptions } from '../model-call/model-options.js'
 import { OwnerBudgets } from '../model-call/owner-budgets.js'
 import { Readiness } from '../readiness.js'
@@ -60,7 +59,6 @@ export interface EngineContext extends ModelSettings {
   readonly arrivals: Arrivals
   /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
   readonly workUnderWay: Map<string, Promise<unknown>>
-  readonly loopMonitor: LoopMonitor
   readonly readiness: Readiness
 }
 
@@ -118,7 +116,6 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     claims: new Claims(clock),
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
-    loopMonitor: new LoopMonitor(clock, events, turns),
     readiness: new Readiness(session, clock),
   }
 }

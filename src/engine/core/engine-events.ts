@@ -18,7 +18,15 @@ import { isPromise } from '../../util/is-promise.js'
  */
 export interface EngineEventMap {
   /** A turn starts a new session, under this ID. Nothing is stored yet, and nothing may ever be. */
-  'session:started': TurnEvent
+  'session:started': SessionEvent & {
+    /** A registered name; empty where the flow is not registered. */
+    readonly flowName: string
+    readonly turnId: string
+    /** The ID of the request, where the input has one. */
+    readonly requestId?: string
+    /** The owner that the request names; absent where it names none. */
+    readonly owner?: string
+  }
   'session:created': TurnEvent
   'session:restored': TurnEvent
   'session:saved': TurnEvent
@@ -104,17 +112,13 @@ export interface EngineEventMap {
     /** Of a turn: as in its events. */
     readonly turnId?: string
   }
-  /**
-   * The turn has its session's lock. `sessionId` is the one asked for; empty where a new session was. `flowName` is a
-   * registered name; empty where the flow is not registered.
-   */
-  'turn:start': SessionEvent & {
-    readonly flowName: string
-    readonly turnId: string
-    /** The ID of the request, where the input has one. */
-    readonly requestId?: string
-    /** The owner that the request names; absent where it names none. */
-    readonly owner?: string
+  /** The turn has its session's lock. `sessionId` is the one asked for; empty if a new session was. */
+  'turn:start': TurnEvent & {
+    /**
+     * How long it waited for the lock, in milliseconds, with an idempotency key also for the look at the session;
+     * absent if it did not wait.
+     */
+    readonly waitedMs?: number
   }
   /**
    * The turn was stored, with this entry of `history`; `undefined` where a limit removed it at once. **It
@@ -131,8 +135,6 @@ export interface EngineEventMap {
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
-  /** The turn waited for its session's lock, and has it: directly before its `turn:start`. */
-  'turn:waited': TurnEvent & { readonly durationMs: number }
   /**
    * The turn ended before its `turn:start`, and has no `turn:end`: it was refused, or its wait for the lock ended
    * without it. Not emitted for input that cannot be used, nor for a request that is answered
@@ -143,8 +145,6 @@ export interface EngineEventMap {
     /** How long it waited for the lock, in milliseconds. */
     readonly waitedMs: number
   }
-  /** A turn was refused because its session was busy, or the engine had as many turns as it may have. */
-  'turn:rejected': TurnEvent & { readonly code: 'SESSION_BUSY' | 'ENGINE_BUSY' }
   /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
   'turn:superseded': TurnEvent & { readonly byTurnId: string }
   /**
@@ -251,12 +251,6 @@ export interface EngineEventMap {
     readonly tool: string
     readonly toolCallId: string
   }
-  /** While turns ran, the event loop was blocked: for so long no turn, timer or request of this process went on. */
-  'loop:blocked': {
-    readonly blockedMs: number
-    /** When it was noticed. Milliseconds since the epoch. */
-    readonly at: number
-  }
 }
 
 /**
@@ -271,7 +265,7 @@ type SessionEvent = EngineEventMap['session:evicted']
  *
  * @inline
  */
-type TurnEvent = EngineEventMap['turn:start']
+type TurnEvent = EngineEventMap['session:started']
 
 /**
  * What every event of a step has.

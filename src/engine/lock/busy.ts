@@ -25,7 +25,7 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
   const { control } = turn
   const { limits } = control.engine
   const policy = policyFor(turn, lock)
-  if (policy === 'reject') throw reject(turn)
+  if (policy === 'reject') throw new SessionBusyError()
   const stay = queued - waitersToSupersede(turn, policy, lock).length
   if (stay >= limits.maxQueuedTurnsPerSession) {
     throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
@@ -96,15 +96,10 @@ function newcomers(
     // message since it looked.
     if (turn?.control.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
     const policy = policyFor(turn, lock)
-    if (policy === 'reject') waiter.cancel(reject(turn))
+    if (policy === 'reject') waiter.cancel(new SessionBusyError())
     else if (policy !== 'queue') newer.push(turn)
   }
   return newer
-}
-
-function reject({ control }: RequestedTurn): SessionBusyError {
-  control.report('turn:rejected', { code: 'SESSION_BUSY' })
-  return new SessionBusyError()
 }
 
 /** What a turn does that has to wait. */

@@ -92,7 +92,6 @@ function refusal(
 function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
   if (!session.closing && !admission.enter(control)) {
-    control.report('turn:rejected', { code: 'ENGINE_BUSY' })
     return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
   }
   // A closing engine refuses repeats too, at the lock.

@@ -44,7 +44,6 @@ export async function runTurn(control: TurnControl, input: TurnInput, lockHolder
   // The flow may have been registered while the turn waited.
   if (control.flowName === '') control.flowName = registeredName(control.engine, input)
   control.begin()
-  control.engine.loopMonitor.watch()
   if (input.idempotency === undefined) control.reportStart()
   control.requestKey = input.idempotency
   let result: TurnOutcome

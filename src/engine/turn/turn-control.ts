@@ -182,8 +182,7 @@ export class TurnControl implements RunningTurn {
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
-    if (this.queuedAt !== undefined) this.report('turn:waited', { durationMs: this.waitedMs })
-    this.report('turn:start', {})
+    this.report('turn:start', this.queuedAt === undefined ? {} : { waitedMs: this.waitedMs })
   }
 
   /** Resolves when the turn is settled. Made when it is first asked for, which must be before that. */
@@ -334,7 +333,7 @@ export class TurnControl implements RunningTurn {
     if (!events.hasListeners(name)) return
     const { sessionId, flowName, turnId, requestId, owner } = this
     // Field by field: several spreads in one literal take ten times as long.
-    const turn: Writable<EngineEventMap['turn:start']> = { sessionId, flowName, turnId, at: clock.now() }
+    const turn: Writable<EngineEventMap['session:started']> = { sessionId, flowName, turnId, at: clock.now() }
     if (requestId !== undefined) turn.requestId = requestId
     if (owner !== undefined) turn.owner = owner
     events.emit(name, Object.assign(turn, extra) as unknown as EngineEventMap[Name])

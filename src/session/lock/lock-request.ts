@@ -38,7 +38,8 @@ export interface LockWait {
   readonly caller?: { readonly owner?: string | undefined } | undefined
   readonly delete?: SharedDelete
   /**
-   * The turn that makes the request: for `src/engine/lock/busy.ts`, which knows its type. This folder may not import that.
+   * The turn that makes the request: for `src/engine/lock/busy.ts`, which knows its type. This folder may not import
+   * that.
    */
   readonly turn?: unknown
   /**
