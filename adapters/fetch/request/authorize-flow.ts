@@ -2,8 +2,9 @@
  * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is
  * not registered: the engine answers, so that the reply shows nothing else.
  */
+
+import type { ServedEngine } from '../core/served-engine.js'
 import type { FlowRoutesOptions } from '../options.js'
-import type { ServedEngine } from '../served-engine.js'
 import { AuthorizationRefusal } from './authorize.js'
 
 type AuthorizeFlow = NonNullable<FlowRoutesOptions['authorizeFlow']>

@@ -1,11 +1,11 @@
 /** What every route is given. */
 import type { FlowRunInput } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
+import type { HeaderRecord } from '../core/header-names.js'
+import type { ServedEngine } from '../core/served-engine.js'
 import type { StatusMode } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import type { FlowCheck } from '../request/authorize-flow.js'
 import type { BodyReader } from '../request/body.js'
-import type { ServedEngine } from '../served-engine.js'
 
 /** What is the same for all requests: made once, from the options. */
 export interface RouteContext {

@@ -3,12 +3,12 @@
  * of statuses, the names of headers, the types of stream events. `operations.ts` says what each route takes and
  * answers.
  */
-import type { JsonObject } from '../../../src/index.js'
-import { checkBasePath, checkOptions, type FetchHandlerOptions } from '../options.js'
-import { routeMethods, servedRoutes } from '../routes/served-routes.js'
-import { checkInfo, infoNames } from './check-info.js'
+import type { JsonObject } from '../../src/index.js'
+import { checkInfo, infoNames } from '../fetch/openapi/check-info.js'
+import type { OpenApiInfo } from '../fetch/openapi/info.js'
+import { checkBasePath, checkOptions, type FetchHandlerOptions } from '../fetch/options.js'
+import { routeMethods, servedRoutes } from '../fetch/routes/served-routes.js'
 import { createHeaderList } from './headers.js'
-import type { OpenApiInfo } from './info.js'
 import { createOperation, createPreflight, failureCodes } from './operations.js'
 import { createSchemas } from './schemas.js'
 

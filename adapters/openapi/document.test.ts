@@ -1,14 +1,14 @@
 // The OpenAPI document: it has what the lists of the adapter have, and what an option switches off is not in it.
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { InvalidInputError } from '../../../src/index.js'
-import { createFakeEngine } from '../../../testing/contract/http/fake-engine.js'
-import { flowRoutes } from '../../hono/index.js'
-import * as headerNames from '../header-names.js'
-import { createFetchHandler, type OpenApiDocumentOptions, openApiDocument } from '../index.js'
-import { restartReasons, sessionStates } from '../reply/outcome.js'
-import { preciseStatuses } from '../reply/statuses.js'
-import { routeMethods, servedRoutes } from '../routes/served-routes.js'
+import { InvalidInputError } from '../../src/index.js'
+import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
+import * as headerNames from '../fetch/core/header-names.js'
+import { createFetchHandler, type OpenApiDocumentOptions, openApiDocument } from '../fetch/index.js'
+import { restartReasons, sessionStates } from '../fetch/reply/outcome.js'
+import { preciseStatuses } from '../fetch/reply/statuses.js'
+import { routeMethods, servedRoutes } from '../fetch/routes/served-routes.js'
+import { flowRoutes } from '../hono/index.js'
 
 interface Described {
   readonly description: string
