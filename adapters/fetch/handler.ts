@@ -1,7 +1,8 @@
 /** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
 
+import { checkBasePath } from './check-options.js'
 import type { ServedEngine } from './core/served-engine.js'
-import { checkBasePath, type FetchHandlerOptions } from './options.js'
+import type { FetchHandlerOptions } from './options.js'
 import { pathOf } from './request/path-of.js'
 import { createRouteHandler } from './route-handler.js'
 import { servedRoutes } from './routes/served-routes.js'

@@ -4,17 +4,18 @@
  */
 
 import type { ServedEngine } from '../core/served-engine.js'
-import type { FlowRoutesOptions } from '../options.js'
 import { AuthorizationRefusal } from './authorize.js'
-
-type AuthorizeFlow = NonNullable<FlowRoutesOptions['authorizeFlow']>
 
 /**
  * Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer.
  */
-export type FlowCheck = (...question: Parameters<AuthorizeFlow>) => Promise<boolean>
+export type FlowCheck = (principal: string | undefined, flowName: string, request: Request) => Promise<boolean>
 
-export function createFlowCheck(authorizeFlow: AuthorizeFlow, onError: (error: unknown) => void): FlowCheck {
+/** @param authorizeFlow - the option */
+export function createFlowCheck(
+  authorizeFlow: (...question: Parameters<FlowCheck>) => boolean | Promise<boolean>,
+  onError: (error: unknown) => void,
+): FlowCheck {
   return async function mayRun(principal, flowName, request) {
     try {
       const answer: unknown = await authorizeFlow(principal, flowName, request)
