@@ -77,6 +77,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     packages: ['(computed)'],
   },
   'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
+  'adapters/openapi': {
+    decides: 'the description of the HTTP routes: `turnkeeper/openapi`',
+    areas: ['src/(root)', 'adapters/fetch'],
+    files: ['src/util/options.ts'],
+    packages: [],
+  },
   'adapters/hono': {
     decides: 'the same as a Hono app',
     areas: ['src/(root)', 'adapters/fetch'],

@@ -1,8 +1,8 @@
 /** The options that the chat handlers share, and the errors for wrong ones. */
 import type { FlowEngine } from '../../src/index.js'
 import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { checkNumbers } from '../fetch/check-options.js'
 import { type CorsOptions, checkCors } from '../fetch/cors.js'
-import { checkNumbers } from '../fetch/options.js'
 import type { Authorize } from '../fetch/request/authorize.js'
 import { registeredName } from '../fetch/request/authorize-flow.js'
 import type { ChatSessions } from './chat-sessions.js'

@@ -3,8 +3,8 @@
  * becomes a reply. The protocol decides which path and method mean what.
  */
 import { notAnEngine } from '../../src/util/options.js'
+import type { HeaderRecord } from '../fetch/core/header-names.js'
 import { createCors } from '../fetch/cors.js'
-import type { HeaderRecord } from '../fetch/header-names.js'
 import { commonHeaders, withCommonHeaders } from '../fetch/reply/common-headers.js'
 import { createDrainingBody, Refusal } from '../fetch/reply/refusal.js'
 import { createRefusedReporter, createReporter, type Report } from '../fetch/reply/reporters.js'

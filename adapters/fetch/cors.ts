@@ -18,7 +18,7 @@ import {
   restartedHeader,
   sessionHeader,
   stateHeader,
-} from './header-names.js'
+} from './core/header-names.js'
 
 /** The option `cors`. */
 export interface CorsOptions {

@@ -1,9 +1,11 @@
 /** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
-import { checkBasePath, type FetchHandlerOptions } from './options.js'
+
+import { checkBasePath } from './check-options.js'
+import type { ServedEngine } from './core/served-engine.js'
+import type { FetchHandlerOptions } from './options.js'
 import { pathOf } from './request/path-of.js'
 import { createRouteHandler } from './route-handler.js'
 import { servedRoutes } from './routes/served-routes.js'
-import type { ServedEngine } from './served-engine.js'
 
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,

@@ -4,11 +4,10 @@
  * @module turnkeeper/fetch
  */
 
+export type { OpenApiDocument } from './core/openapi-document.js'
+export type { ServedEngine } from './core/served-engine.js'
 export type { CorsOptions } from './cors.js'
 export { createFetchHandler } from './handler.js'
-export { type OpenApiDocument, type OpenApiDocumentOptions, openApiDocument } from './openapi/document.js'
-export type { OpenApiInfo } from './openapi/info.js'
 export type { FetchHandlerOptions, FlowRoutesOptions } from './options.js'
 export type { StatusMode } from './reply/statuses.js'
 export type { Authorize, AuthorizedCaller } from './request/authorize.js'
-export type { ServedEngine } from './served-engine.js'

@@ -1,11 +1,6 @@
-/** The options of the HTTP adapters: what they are, their defaults, and the errors for wrong ones, all at creation. */
-
-import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+/** The options of the HTTP adapters: what they are, and their defaults. */
+import type { OpenApiDocument } from './core/openapi-document.js'
 import type { CorsOptions } from './cors.js'
-import { checkCors } from './cors.js'
-import { checkOpenApi } from './openapi/check-info.js'
-import type { OpenApiInfo } from './openapi/info.js'
-import { checkRawHeaders } from './reply/raw.js'
 import type { StatusMode } from './reply/statuses.js'
 import type { Authorize } from './request/authorize.js'
 
@@ -233,18 +228,19 @@ export interface FlowRoutesOptions {
   readonly health?: boolean
 
   /**
-   * Whether there is a route `GET openapi.json`, which answers with the OpenAPI document of the routes: see
-   * `openApiDocument`. An object says what the document says of the application: `title`, `version`, `servers`.
-   * `authorize` is called for it as for any other route.
+   * The document that a route `GET openapi.json` answers with: `openApiDocument` of `turnkeeper/openapi` makes it. Its
+   * paths become those that the client sees. `authorize` is called for the route as for any other.
    *
    * @defaultValue `false`: the path is 404
    *
    * @example
    * ```ts
-   * createFetchHandler(engine, { openApi: { title: 'Shop', version: '2.3.0' } })
+   * import { openApiDocument } from 'turnkeeper/openapi'
+   *
+   * createFetchHandler(engine, { openApi: openApiDocument({ title: 'Shop', version: '2.3.0' }) })
    * ```
    */
-  readonly openApi?: boolean | OpenApiInfo
+  readonly openApi?: OpenApiDocument | false
 
   /**
    * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect.
@@ -276,83 +272,4 @@ export interface FetchHandlerOptions extends FlowRoutesOptions {
    * ```
    */
   readonly basePath?: string
-}
-
-const sharedOptions: OptionNames<FlowRoutesOptions> = {
-  maxBodyBytes: true,
-  bodyTimeoutMs: true,
-  cors: true,
-  authorize: true,
-  authorizeFlow: true,
-  requirePrincipal: true,
-  statuses: true,
-  rawHeaders: true,
-  stream: true,
-  streamDetails: true,
-  heartbeatMs: true,
-  onDisconnect: true,
-  waitUntil: true,
-  health: true,
-  session: true,
-  openApi: true,
-  onError: true,
-}
-
-/** No timer waits longer. */
-const maxTimerMs = 2_147_483_647
-
-/** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
-export function checkOptions(options: FlowRoutesOptions, caller: string, ownOptions: object = {}): void {
-  checkOptionNames(caller, options, { ...ownOptions, ...sharedOptions })
-  const { cors, rawHeaders } = options
-  checkNumbers(options, caller)
-  checkOneOf(options, caller, 'statuses', 'contract', 'precise')
-  checkOneOf(options, caller, 'onDisconnect', 'cancel', 'finish')
-  for (const name of ['authorize', 'authorizeFlow', 'waitUntil', 'onError'] as const) {
-    checkType(options, caller, name, 'function', 'a function')
-  }
-  for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health', 'session'] as const) {
-    checkType(options, caller, name, 'boolean', 'true or false')
-  }
-  // Without `authorize` nobody has a principal.
-  if (options.requirePrincipal === true && options.authorize === undefined) {
-    throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
-  }
-  checkOpenApi(options.openApi, caller)
-  if (cors !== undefined) checkCors(cors, caller)
-  if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
-}
-
-/** @throws `InvalidInputError` for a number of bytes or milliseconds that is wrong. */
-export function checkNumbers(
-  options: Pick<FlowRoutesOptions, 'maxBodyBytes' | 'bodyTimeoutMs' | 'heartbeatMs'>,
-  caller: string,
-): void {
-  const { maxBodyBytes } = options
-  if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
-  for (const name of ['bodyTimeoutMs', 'heartbeatMs'] as const) {
-    const value = options[name]
-    if (value !== undefined) checkNumber(caller, name, value, { min: 1, max: maxTimerMs })
-  }
-}
-
-type OptionName = keyof FlowRoutesOptions
-
-function checkOneOf(options: FlowRoutesOptions, caller: string, name: OptionName, one: string, other: string): void {
-  const value = options[name]
-  if (value === undefined || value === one || value === other) return
-  throw invalidInput(`${caller}: ${name} must be '${one}' or '${other}'.`)
-}
-
-function checkType(options: FlowRoutesOptions, caller: string, name: OptionName, type: string, what: string): void {
-  if (options[name] === undefined || typeof options[name] === type) return
-  throw invalidInput(`${caller}: ${name} must be ${what}.`)
-}
-
-/** @throws `InvalidInputError` unless `basePath` is `/`, or one or more segments without a slash at the end. */
-export function checkBasePath(basePath: string, caller: string): void {
-  if (basePath === '/') return
-  if (typeof basePath !== 'string' || !/^(?:\/[^/?#\s]+)+$/.test(basePath)) {
-    throw invalidInput(`${caller}: basePath must be '/' or a path such as '/ai', with no slash at its end.`)
-  }
 }

@@ -4,10 +4,11 @@
  * the Hono app by where it is mounted.
  */
 import { invalidInput, notAnEngine } from '../../src/util/options.js'
+import { checkOptions } from './check-options.js'
+import { type HeaderRecord, stateHeader } from './core/header-names.js'
+import type { ServedEngine } from './core/served-engine.js'
 import { createCors } from './cors.js'
-import { type HeaderRecord, stateHeader } from './header-names.js'
-import { createDocument } from './openapi/document.js'
-import { checkOptions, type FlowRoutesOptions } from './options.js'
+import type { FlowRoutesOptions } from './options.js'
 import { commonHeaders, withCommonHeaders } from './reply/common-headers.js'
 import { createRawHeaders } from './reply/raw.js'
 import { createRefusalReply, Refusal } from './reply/refusal.js'
@@ -28,7 +29,6 @@ import type { RouteContext, RoutedRequest } from './routes/route.js'
 import { runTurn } from './routes/run.js'
 import { type Route, routeMethods, servedRoutes } from './routes/served-routes.js'
 import { readSession } from './routes/session.js'
-import type { ServedEngine } from './served-engine.js'
 
 /** No route: any other path than theirs. `basePath` is where they are. */
 export interface NoRoute {
@@ -166,7 +166,7 @@ function createContext(
     ...{ heartbeatMs, streams, streamDetails, onDisconnect },
     mayRun: authorizeFlow && createFlowCheck(authorizeFlow, report),
     rawHeaders: createRawHeaders(options.rawHeaders),
-    openApi: (basePath) => createDocument(options, basePath),
+    openApi: options.openApi,
     reportRefused: createRefusedReporter(engine, report),
   }
 }

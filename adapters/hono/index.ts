@@ -7,17 +7,17 @@
 import { type Context, Hono } from 'hono'
 import { HonoRequest } from 'hono/request'
 import { invalidInput } from '../../src/util/options.js'
+import type { ServedEngine } from '../fetch/core/served-engine.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
 import { createRouteHandler, type NoRoute } from '../fetch/route-handler.js'
 import { servedRoutes } from '../fetch/routes/served-routes.js'
-import type { ServedEngine } from '../fetch/served-engine.js'
 
+export type { OpenApiDocument } from '../fetch/core/openapi-document.js'
+export type { ServedEngine } from '../fetch/core/served-engine.js'
 export type { CorsOptions } from '../fetch/cors.js'
-export type { OpenApiInfo } from '../fetch/openapi/info.js'
 export type { FlowRoutesOptions } from '../fetch/options.js'
 export type { StatusMode } from '../fetch/reply/statuses.js'
 export type { Authorize, AuthorizedCaller } from '../fetch/request/authorize.js'
-export type { ServedEngine } from '../fetch/served-engine.js'
 
 /**
  * The routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.

@@ -3,10 +3,11 @@
  * which decides what a page may send and which headers it gets.
  */
 import { type HttpHandler, HttpResponse, http } from 'msw'
-import { checkBasePath, type FetchHandlerOptions } from '../../adapters/fetch/options.js'
+import { checkBasePath } from '../../adapters/fetch/check-options.js'
+import type { ServedEngine } from '../../adapters/fetch/core/served-engine.js'
+import type { FetchHandlerOptions } from '../../adapters/fetch/options.js'
 import { createRouteHandler } from '../../adapters/fetch/route-handler.js'
 import type { Route } from '../../adapters/fetch/routes/served-routes.js'
-import type { ServedEngine } from '../../adapters/fetch/served-engine.js'
 import {
   type Clock,
   type ExecuteResult,

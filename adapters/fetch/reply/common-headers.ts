@@ -2,7 +2,7 @@
  * The headers that every reply to a request has: its ID, what keeps the reply out of caches and content sniffing, and
  * CORS.
  */
-import { type HeaderRecord, requestIdHeader } from '../header-names.js'
+import { type HeaderRecord, requestIdHeader } from '../core/header-names.js'
 
 /** No reply may be kept by a cache, or be taken for another type than it says. */
 export const safeHeaders: Readonly<HeaderRecord> = {

@@ -12,7 +12,7 @@ import {
   type HeaderRecord,
   replyHeader,
   sessionHeader,
-} from '../header-names.js'
+} from '../core/header-names.js'
 import { safeHeaders } from './common-headers.js'
 import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'

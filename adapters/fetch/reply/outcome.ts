@@ -4,7 +4,7 @@
  * must not break.
  */
 import type { ExecuteResult, FlowError } from '../../../src/index.js'
-import { codeHeader, type HeaderRecord, replayedHeader, restartedHeader, stateHeader } from '../header-names.js'
+import { codeHeader, type HeaderRecord, replayedHeader, restartedHeader, stateHeader } from '../core/header-names.js'
 
 type SessionState = ExecuteResult['sessionState']
 type Restarted = NonNullable<ExecuteResult['restarted']>

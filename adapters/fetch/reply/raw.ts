@@ -5,7 +5,7 @@
 import type { RunResponseType } from '../../../src/index.js'
 import { invalidInput } from '../../../src/util/options.js'
 import { isContentType } from '../../../src/util/patterns.js'
-import type { HeaderRecord } from '../header-names.js'
+import type { HeaderRecord } from '../core/header-names.js'
 import { safeHeaders } from './common-headers.js'
 
 const ownHeaders = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i

@@ -4,7 +4,7 @@
  * sentences are fixed, but for numbers from the options: nothing of a request is echoed.
  */
 import type { RunResponseType } from '../../../src/index.js'
-import { codeHeader, completedHeader, type HeaderRecord, replyHeader } from '../header-names.js'
+import { codeHeader, completedHeader, type HeaderRecord, replyHeader } from '../core/header-names.js'
 import { codeOfRefusal, type StatusMode, statusOfRefusal } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */

@@ -1,5 +1,5 @@
 /** Where errors and refusals are reported. Neither report can fail a request. */
-import type { ServedEngine } from '../served-engine.js'
+import type { ServedEngine } from '../core/served-engine.js'
 
 /** Passes an error to `onError`, or to the console. Never throws. */
 export type Report = (error: unknown) => void

@@ -3,7 +3,7 @@
  * gets the table here, by error code. Also the code of what the adapter refuses, by that status.
  */
 import type { FlowError, FlowErrorCode } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
+import type { HeaderRecord } from '../core/header-names.js'
 import { internalCode } from './outcome.js'
 
 /** Which status a failure has: see the option `statuses`. */

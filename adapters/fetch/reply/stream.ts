@@ -3,7 +3,7 @@
  * sends a comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
  */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
-import { type HeaderRecord, replyHeader } from '../header-names.js'
+import { type HeaderRecord, replyHeader } from '../core/header-names.js'
 import { addSessionHeaders, type RunReplyForm } from './envelope.js'
 import { encodeEvent, eventStreamHeaders, type SentEvent } from './event-stream.js'
 import { Heartbeat } from './heartbeat.js'

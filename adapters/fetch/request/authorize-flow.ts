@@ -2,18 +2,20 @@
  * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is
  * not registered: the engine answers, so that the reply shows nothing else.
  */
-import type { FlowRoutesOptions } from '../options.js'
-import type { ServedEngine } from '../served-engine.js'
-import { AuthorizationRefusal } from './authorize.js'
 
-type AuthorizeFlow = NonNullable<FlowRoutesOptions['authorizeFlow']>
+import type { ServedEngine } from '../core/served-engine.js'
+import { AuthorizationRefusal } from './authorize.js'
 
 /**
  * Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer.
  */
-export type FlowCheck = (...question: Parameters<AuthorizeFlow>) => Promise<boolean>
+export type FlowCheck = (principal: string | undefined, flowName: string, request: Request) => Promise<boolean>
 
-export function createFlowCheck(authorizeFlow: AuthorizeFlow, onError: (error: unknown) => void): FlowCheck {
+/** @param authorizeFlow - the option */
+export function createFlowCheck(
+  authorizeFlow: (...question: Parameters<FlowCheck>) => boolean | Promise<boolean>,
+  onError: (error: unknown) => void,
+): FlowCheck {
   return async function mayRun(principal, flowName, request) {
     try {
       const answer: unknown = await authorizeFlow(principal, flowName, request)

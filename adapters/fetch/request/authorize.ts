@@ -3,7 +3,7 @@
  * included, refuses the request. What a principal may do with a session is decided in `src/engine`.
  */
 import type { JsonObject } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
+import type { HeaderRecord } from '../core/header-names.js'
 import { withCommonHeaders } from '../reply/common-headers.js'
 import { Refusal } from '../reply/refusal.js'
 import { isObject } from './is-object.js'

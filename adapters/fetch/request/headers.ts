@@ -3,7 +3,7 @@
  * stream. Whether there is such a session is for the engine to say.
  */
 import { isJsonMediaType, isSessionId } from '../../../src/util/patterns.js'
-import { dashedSessionHeader, sessionHeader } from '../header-names.js'
+import { dashedSessionHeader, sessionHeader } from '../core/header-names.js'
 import { Refusal } from '../reply/refusal.js'
 
 /** What a request says about its session. */

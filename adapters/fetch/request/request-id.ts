@@ -3,7 +3,7 @@
  * is in the reply, in the engine's events and in its logs. What was sent otherwise is echoed nowhere.
  */
 import { isRequestId } from '../../../src/util/patterns.js'
-import { requestIdHeader } from '../header-names.js'
+import { requestIdHeader } from '../core/header-names.js'
 
 export function requestIdOf(headers: Headers): string {
   const sent = headers.get(requestIdHeader)

@@ -1,6 +1,6 @@
 /** `POST cancel`: cancels the turn under way of the session that a request names. */
 import { replyJson } from '../reply/envelope.js'
-import { readNamedSession } from '../request/named-session.js'
+import { readNamedSession } from './named-session.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Cancels a turn. Throws a `Refusal` where the request is not valid. */

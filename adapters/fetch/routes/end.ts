@@ -1,11 +1,11 @@
 /** `POST end`: deletes the session that a request names. */
-import { codeHeader, type HeaderRecord } from '../header-names.js'
+import { codeHeader, type HeaderRecord } from '../core/header-names.js'
+import type { ServedEngine } from '../core/served-engine.js'
 import { replyJson } from '../reply/envelope.js'
 import { codeOf } from '../reply/outcome.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
-import { readNamedSession } from '../request/named-session.js'
-import type { ServedEngine } from '../served-engine.js'
+import { readNamedSession } from './named-session.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Deletes a session. Throws a `Refusal` where the request is not valid. */

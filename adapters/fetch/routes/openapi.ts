@@ -1,12 +1,30 @@
 /** `GET openapi.json`: the OpenAPI document of the routes, with their paths as the client sees them. */
+import { invalidInput } from '../../../src/util/options.js'
+import type { OpenApiDocument } from '../core/openapi-document.js'
 import { replyJson } from '../reply/envelope.js'
+import { isObject } from '../request/is-object.js'
 import { pathOf } from '../request/path-of.js'
 import type { RouteContext, RoutedRequest } from './route.js'
+import { routeMethods } from './served-routes.js'
+
+/** @throws `InvalidInputError` unless the option `openApi` is a document, or `false`. */
+export function checkDocument(openApi: unknown, caller: string): void {
+  if (openApi === undefined || openApi === false || (isObject(openApi) && isObject(openApi.paths))) return
+  throw invalidInput(`${caller}: openApi must be a document that openApiDocument of turnkeeper/openapi has made.`)
+}
 
 /** Sends the document. To `HEAD` the reply has the same headers and no body. */
 export function sendDocument({ openApi }: RouteContext, { request, headers }: RoutedRequest): Response {
-  const path = pathOf(request.url)
-  const basePath = path.slice(0, path.lastIndexOf('/')) || '/'
-  const reply = replyJson(openApi(basePath), 200, headers)
+  const reply = replyJson(openApi && below(pathOf(request.url), openApi), 200, headers)
   return request.method === 'HEAD' ? new Response(null, { headers: reply.headers }) : reply
+}
+
+/** The document with its routes beside the path of the request. Paths that the application has added stay. */
+function below(path: string, document: OpenApiDocument): OpenApiDocument {
+  const base = path.slice(0, path.lastIndexOf('/'))
+  const paths = Object.entries(document.paths).map(([described, item]) => {
+    const route = described.slice(described.lastIndexOf('/') + 1)
+    return [Object.hasOwn(routeMethods, route) ? `${base}/${route}` : described, item]
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
 }

@@ -1,11 +1,12 @@
 /** What every route is given. */
 import type { FlowRunInput } from '../../../src/index.js'
-import type { HeaderRecord } from '../header-names.js'
+import type { HeaderRecord } from '../core/header-names.js'
+import type { OpenApiDocument } from '../core/openapi-document.js'
+import type { ServedEngine } from '../core/served-engine.js'
 import type { StatusMode } from '../reply/statuses.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import type { FlowCheck } from '../request/authorize-flow.js'
 import type { BodyReader } from '../request/body.js'
-import type { ServedEngine } from '../served-engine.js'
 
 /** What is the same for all requests: made once, from the options. */
 export interface RouteContext {
@@ -23,8 +24,8 @@ export interface RouteContext {
   readonly mayRun: FlowCheck | undefined
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
-  /** The OpenAPI document of the routes below a path. */
-  readonly openApi: (basePath: string) => object
+  /** The OpenAPI document of the routes. */
+  readonly openApi: OpenApiDocument | false | undefined
   /** Passes an error that the client must not see to `onError`. */
   readonly report: (error: unknown) => void
   /** Emits `auth:refused`. Never throws. */

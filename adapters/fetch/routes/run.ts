@@ -2,7 +2,7 @@
  * `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply.
  */
 import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
-import { keyHeader, lastEventHeader } from '../header-names.js'
+import { keyHeader, lastEventHeader } from '../core/header-names.js'
 import { replyToRun } from '../reply/envelope.js'
 import { statusOf } from '../reply/statuses.js'
 import { replyWithStream } from '../reply/stream.js'

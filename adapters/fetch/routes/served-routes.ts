@@ -1,5 +1,4 @@
 /** Which routes there are: their methods, and the options that some of them need. */
-import type { FlowRoutesOptions } from '../options.js'
 
 /** The last segment of a path that is served. */
 export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'session' | 'health' | 'openapi.json'
@@ -16,14 +15,16 @@ export const routeMethods: Readonly<Record<Route, readonly string[]>> = {
 }
 
 /** The options of the routes that are there only if theirs is set. */
-const optionOf: Readonly<Partial<Record<string, keyof FlowRoutesOptions>>> = {
+type RouteOptions = { readonly [Name in 'session' | 'health' | 'openApi']?: unknown }
+
+const optionOf: Readonly<Partial<Record<string, keyof RouteOptions>>> = {
   session: 'session',
   health: 'health',
   'openapi.json': 'openApi',
 }
 
 /** @returns The routes that are served, `run` first. */
-export function servedRoutes(options: FlowRoutesOptions): readonly Route[] {
+export function servedRoutes(options: RouteOptions): readonly Route[] {
   return (Object.keys(routeMethods) as Route[]).filter((route) => {
     const option = optionOf[route]
     return option === undefined || Boolean(options[option])

@@ -1,6 +1,6 @@
 /** `GET session`: the conversation that a request names, for a page that was loaded again. */
 import { FlowError, type SessionDocument } from '../../../src/index.js'
-import { codeHeader, type HeaderRecord, stateHeader } from '../header-names.js'
+import { codeHeader, type HeaderRecord, stateHeader } from '../core/header-names.js'
 import { replyJson } from '../reply/envelope.js'
 import { codeOf } from '../reply/outcome.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'

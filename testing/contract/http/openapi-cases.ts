@@ -1,13 +1,13 @@
 // GET /openapi.json: off by default, the document of the routes as the client sees them.
 import { expect } from 'vitest'
-import { openApiDocument } from '../../../adapters/fetch/index.js'
+import { openApiDocument } from '../../../adapters/openapi/index.js'
 import { createEngine, failure, runTurn, type Serve, type TestFunction } from './serve.js'
 
 type Sent = ReturnType<typeof openApiDocument>
 
 export function openApiCases(test: TestFunction, serve: Serve): void {
   test('without the option openApi there is no document', async () => {
-    for (const options of [{}, { openApi: false }]) {
+    for (const options of [{}, { openApi: false }] as const) {
       const send = await serve(createEngine(), options)
       const reply = await send('/openapi.json')
       const message = 'Not found. The routes are POST run, GET flows, POST end and POST cancel, below the base path.'
@@ -16,13 +16,15 @@ export function openApiCases(test: TestFunction, serve: Serve): void {
   })
 
   test('the document has the routes that are served, at the path where they are', async () => {
-    const options = { openApi: { title: 'Shop' }, session: true, statuses: 'precise' } as const
-    const send = await serve(createEngine(), options)
+    const options = { session: true, statuses: 'precise' } as const
+    const openApi = openApiDocument({ ...options, title: 'Shop' })
+    const send = await serve(createEngine(), { ...options, openApi })
     const reply = await send('/openapi.json')
     expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'application/json'])
     const document = (await reply.json()) as Sent
     const basePath = (Object.keys(document.paths)[0] ?? '').slice(0, -'/run'.length)
-    expect(document).toEqual(JSON.parse(JSON.stringify(openApiDocument({ ...options, basePath: basePath || '/' }))))
+    const expected = openApiDocument({ ...options, title: 'Shop', basePath: basePath || '/' })
+    expect(document).toEqual(JSON.parse(JSON.stringify(expected)))
     expect(document.info).toEqual({ title: 'Shop', version: '1.0.0' })
     const routes = Object.keys(document.paths).map((path) => path.slice(basePath.length))
     expect(routes).toEqual(['/run', '/flows', '/end', '/cancel', '/session', '/openapi.json'])
@@ -34,7 +36,7 @@ export function openApiCases(test: TestFunction, serve: Serve): void {
   })
 
   test('HEAD has the headers of the document, and another method is refused', async () => {
-    const send = await serve(createEngine(), { openApi: true })
+    const send = await serve(createEngine(), { openApi: openApiDocument() })
     const head = await send('/openapi.json', { method: 'HEAD' })
     expect([head.status, await head.text(), head.headers.get('content-type')]).toEqual([200, '', 'application/json'])
     const post = await send('/openapi.json', { method: 'POST' })
@@ -46,7 +48,8 @@ export function openApiCases(test: TestFunction, serve: Serve): void {
   })
 
   test('who is refused does not get the document', async () => {
-    const send = await serve(createEngine(), { openApi: true, authorize: () => new Response(null, { status: 401 }) })
+    const authorize = () => new Response(null, { status: 401 })
+    const send = await serve(createEngine(), { openApi: openApiDocument(), authorize })
     expect((await send('/openapi.json')).status).toBe(401)
   })
 }

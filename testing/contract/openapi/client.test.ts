@@ -8,13 +8,14 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createFetchHandler, type FetchHandlerOptions, openApiDocument } from '../../../adapters/fetch/index.js'
+import { createFetchHandler, type FetchHandlerOptions } from '../../../adapters/fetch/index.js'
+import { openApiDocument } from '../../../adapters/openapi/index.js'
 import { type RunningServer, startServer } from '../http/node-server.js'
 import { createEngine } from '../http/serve.js'
 import { arePackagesMissing, leftOut, loadPackages, modules } from './packages.js'
 
 const everything: FetchHandlerOptions = {
-  ...{ basePath: '/v1/chat', session: true, health: true, openApi: { title: 'Shop', version: '2.3.0' } },
+  ...{ basePath: '/v1/chat', session: true, health: true },
   ...{ streamDetails: true, rawHeaders: { 'X-Frame-Options': 'DENY', 'cache-control': 'private', Vary: null } },
   cors: { origin: 'https://shop.example', credentials: true },
 }
@@ -71,7 +72,8 @@ describe.skipIf(arePackagesMissing)(`the document${leftOut}`, () => {
   let server: RunningServer
 
   beforeAll(async () => {
-    server = await startServer(createFetchHandler(createEngine(), everything))
+    const openApi = openApiDocument({ ...everything, title: 'Shop', version: '2.3.0' })
+    server = await startServer(createFetchHandler(createEngine(), { ...everything, openApi }))
   })
 
   afterAll(async () => {

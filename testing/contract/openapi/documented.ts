@@ -1,7 +1,7 @@
 /** Serves the Fetch handler and compares every reply with the OpenAPI document of its options. */
-import { createFetchHandler, type OpenApiDocument, openApiDocument } from '../../../adapters/fetch/index.js'
-import type { FlowRoutesOptions } from '../../../adapters/fetch/options.js'
+import { createFetchHandler, type FlowRoutesOptions } from '../../../adapters/fetch/index.js'
 import { isResponse } from '../../../adapters/fetch/request/authorize.js'
+import { type OpenApiDocument, openApiDocument } from '../../../adapters/openapi/index.js'
 import type { Serve } from '../http/serve.js'
 
 /** Checks a value by the schema at a JSON pointer, and returns what is wrong. */
@@ -22,7 +22,7 @@ const transportHeaders = ['content-type', 'content-length', 'connection']
 /** @param createCheck - makes what checks bodies by the schemas of a document; without it they are not checked */
 export function documentedServe(createCheck?: (document: OpenApiDocument) => CheckSchema): Serve {
   return (engine, options = {}) => {
-    const document = openApiDocument(options)
+    const document = openApiDocument({ ...options, openApi: options.openApi ?? false })
     const check = createCheck?.(document)
     const byApplication = new WeakSet<Request>()
     const handler = createFetchHandler(engine, { ...options, ...noting(options, byApplication) })

@@ -24,6 +24,7 @@ const subpaths = [
   'turnkeeper/d1',
   'turnkeeper/durable-object',
   'turnkeeper/fetch',
+  'turnkeeper/openapi',
   'turnkeeper/client',
   'turnkeeper/ui-message',
   'turnkeeper/ag-ui',

@@ -95,6 +95,7 @@ test('its exports are these, and each names files of the package', () => {
     './d1',
     './durable-object',
     './fetch',
+    './openapi',
     './client',
     './ui-message',
     './ag-ui',

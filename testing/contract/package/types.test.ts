@@ -33,6 +33,7 @@ const subpaths = [
   'turnkeeper/d1',
   'turnkeeper/durable-object',
   'turnkeeper/fetch',
+  'turnkeeper/openapi',
   'turnkeeper/ui-message',
   'turnkeeper/ag-ui',
   'turnkeeper/ai-sdk',

@@ -318,7 +318,7 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/openapi/operations.ts',
+    file: 'adapters/openapi/operations.ts',
     tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
     rows: [
       [
@@ -359,7 +359,7 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/openapi/document.ts',
+    file: 'adapters/openapi/document.ts',
     tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
     rows: [
       [
@@ -370,7 +370,7 @@ export const httpMutations = [
     ],
   },
   {
-    file: 'adapters/fetch/openapi/schemas.ts',
+    file: 'adapters/openapi/schemas.ts',
     tests: ['testing/contract/openapi/replies.', 'adapters/fetch/openapi/'],
     rows: [
       [

@@ -1,6 +1,6 @@
 /** The JSON of requests, replies and stream events, as JSON Schemas (2020-12, which OpenAPI 3.1 has). */
-import type { FlowStreamEvent, JsonObject } from '../../../src/index.js'
-import { restartReasons, sessionStates } from '../reply/outcome.js'
+import type { FlowStreamEvent, JsonObject } from '../../src/index.js'
+import { restartReasons, sessionStates } from '../fetch/reply/outcome.js'
 
 type EventType = FlowStreamEvent['type']
 type ResetReason = Extract<FlowStreamEvent, { type: 'reset' }>['reason']

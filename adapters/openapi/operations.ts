@@ -1,5 +1,5 @@
 /** What each route takes and answers: parameters, bodies, and the codes and statuses of its failures. */
-import type { FlowErrorCode, JsonObject } from '../../../src/index.js'
+import type { FlowErrorCode, JsonObject } from '../../src/index.js'
 import {
   codeHeader,
   completedHeader,
@@ -13,8 +13,8 @@ import {
   restartedHeader,
   sessionHeader,
   stateHeader,
-} from '../header-names.js'
-import type { FlowRoutesOptions } from '../options.js'
+} from '../fetch/core/header-names.js'
+import type { FlowRoutesOptions } from '../fetch/options.js'
 import {
   codeOfRefusal,
   fullQueueStatus,
@@ -22,8 +22,8 @@ import {
   preciseStatuses,
   type StatusMode,
   statusOfRefusal,
-} from '../reply/statuses.js'
-import type { Route } from '../routes/served-routes.js'
+} from '../fetch/reply/statuses.js'
+import type { Route } from '../fetch/routes/served-routes.js'
 import { commonNames, type HeaderList, parameterOf, preflightNames } from './headers.js'
 import { oneOf, schemaOf, text } from './schemas.js'
 

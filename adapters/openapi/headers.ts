@@ -1,6 +1,5 @@
 /** The headers of requests and replies. */
-import type { JsonObject } from '../../../src/index.js'
-import type { CorsOptions } from '../cors.js'
+import type { JsonObject } from '../../src/index.js'
 import {
   completedHeader,
   dashedSessionHeader,
@@ -13,9 +12,10 @@ import {
   restartedHeader,
   sessionHeader,
   stateHeader,
-} from '../header-names.js'
-import { safeHeaders } from '../reply/common-headers.js'
-import { restartReasons } from '../reply/outcome.js'
+} from '../fetch/core/header-names.js'
+import type { CorsOptions } from '../fetch/cors.js'
+import { safeHeaders } from '../fetch/reply/common-headers.js'
+import { restartReasons } from '../fetch/reply/outcome.js'
 import { oneOf, schemaOf, text } from './schemas.js'
 
 /** What a name says by itself needs no description. */

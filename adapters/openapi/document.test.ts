@@ -1,14 +1,15 @@
 // The OpenAPI document: it has what the lists of the adapter have, and what an option switches off is not in it.
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
-import { InvalidInputError } from '../../../src/index.js'
-import { createFakeEngine } from '../../../testing/contract/http/fake-engine.js'
-import { flowRoutes } from '../../hono/index.js'
-import * as headerNames from '../header-names.js'
-import { createFetchHandler, type OpenApiDocumentOptions, openApiDocument } from '../index.js'
-import { restartReasons, sessionStates } from '../reply/outcome.js'
-import { preciseStatuses } from '../reply/statuses.js'
-import { routeMethods, servedRoutes } from '../routes/served-routes.js'
+import { InvalidInputError } from '../../src/index.js'
+import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
+import * as headerNames from '../fetch/core/header-names.js'
+import { createFetchHandler } from '../fetch/index.js'
+import { restartReasons, sessionStates } from '../fetch/reply/outcome.js'
+import { preciseStatuses } from '../fetch/reply/statuses.js'
+import { routeMethods, servedRoutes } from '../fetch/routes/served-routes.js'
+import { flowRoutes } from '../hono/index.js'
+import { type OpenApiDocumentOptions, openApiDocument } from './index.js'
 
 interface Described {
   readonly description: string
@@ -22,7 +23,7 @@ interface Operation {
 }
 
 const everything: OpenApiDocumentOptions = {
-  ...{ session: true, health: true, openApi: true, streamDetails: true },
+  ...{ session: true, health: true, streamDetails: true },
   cors: { origin: 'https://shop.example', credentials: true },
 }
 
@@ -46,12 +47,12 @@ const namesIn = ({ parameters = [], responses }: Operation): string[] => [
 
 describe('the document has', () => {
   test('every route that is served, with its methods and a name for each', () => {
-    const expected = servedRoutes(everything).flatMap((route) =>
+    const expected = servedRoutes({ ...everything, openApi: true }).flatMap((route) =>
       [...routeMethods[route], 'OPTIONS'].map((method) => `${method} /ai/${route}`),
     )
     const operations = operationsOf(everything)
     expect(Object.keys(operations)).toEqual(expected)
-    expect(Object.keys(operationsOf())).toEqual([
+    expect(Object.keys(operationsOf({ openApi: false }))).toEqual([
       'POST /ai/run',
       'GET /ai/flows',
       'HEAD /ai/flows',
@@ -182,22 +183,18 @@ test('headers that the application adds to raw replies are in it, whatever their
   expect([names.includes('Pragma'), names.includes('cache-control')]).toEqual([false, false])
 })
 
-test('title, version and servers are those of the options, then those of openApi', () => {
+test('title, version and servers are those of the options', () => {
   expect(openApiDocument()).toMatchObject({ openapi: '3.1.0', info: { title: 'Flows', version: '1.0.0' } })
   expect('servers' in openApiDocument()).toBe(false)
-  const openApi = { title: 'Shop', version: '2', servers: ['/proxied'] }
-  expect(openApiDocument({ openApi })).toMatchObject({
+  expect(openApiDocument({ title: 'Shop', version: '2', servers: ['/proxied'] })).toMatchObject({
     info: { title: 'Shop', version: '2' },
     servers: [{ url: '/proxied' }],
-  })
-  expect(openApiDocument({ openApi, title: 'Desk', servers: ['https://a.example'] })).toMatchObject({
-    info: { title: 'Desk', version: '2' },
-    servers: [{ url: 'https://a.example' }],
   })
 })
 
 test('where the routes are at the root, so are the paths', () => {
-  expect(Object.keys(openApiDocument({ basePath: '/' }).paths)).toEqual(['/run', '/flows', '/end', '/cancel'])
+  const { paths } = openApiDocument({ basePath: '/' })
+  expect(Object.keys(paths)).toEqual(['/run', '/flows', '/end', '/cancel', '/openapi.json'])
 })
 
 test.each(['/', '/v1/chat', '/a%20b/ai'])(
@@ -205,11 +202,12 @@ test.each(['/', '/v1/chat', '/a%20b/ai'])(
   async (mount) => {
     const prefix = mount === '/' ? '' : mount
     const request = new Request(`http://chat.example${prefix}/openapi.json?x=1`)
+    const openApi = openApiDocument()
     const mounted = new Hono().route(
       mount === '/a%20b/ai' ? '/:tenant/ai' : mount,
-      flowRoutes(createFakeEngine(), { openApi: true }),
+      flowRoutes(createFakeEngine(), { openApi }),
     )
-    const handler = createFetchHandler(createFakeEngine(), { openApi: true, basePath: mount })
+    const handler = createFetchHandler(createFakeEngine(), { openApi, basePath: mount })
     for (const reply of [await mounted.fetch(request), await handler(request)]) {
       const { paths } = (await reply.json()) as { readonly paths: object }
       expect(Object.keys(paths)).toEqual(
@@ -219,28 +217,36 @@ test.each(['/', '/v1/chat', '/a%20b/ai'])(
   },
 )
 
-test.each<[unknown, string]>([
-  [{ openApi: 'yes' }, 'openApi must be true, false or an object.'],
-  [{ openApi: null }, 'openApi must be true, false or an object.'],
-  [{ openApi: [] }, 'openApi must be true, false or an object.'],
-  [
-    { openApi: { name: 'x' } },
-    "there is no option 'openApi.name'. The options of openApi are title, version, servers.",
-  ],
-  [{ openApi: { title: '' } }, 'openApi.title must be a string that is not empty.'],
-  [{ openApi: { version: 2 } }, 'openApi.version must be a string that is not empty.'],
-  [{ openApi: { servers: 'x' } }, "openApi.servers must be a list of addresses, such as ['https://api.shop.example']."],
-])('wrong options fail in a handler and in a document: %j', (options, problem) => {
-  expect(() => createFetchHandler(createFakeEngine(), options as never)).toThrow(`createFetchHandler: ${problem}`)
-  expect(() => openApiDocument(options as never)).toThrow(InvalidInputError)
-  expect(() => openApiDocument(options as never)).toThrow(`openApiDocument: ${problem}`)
+test('what the application has added to a document is served as it is', async () => {
+  const described = openApiDocument({ basePath: '/' })
+  const orders = { get: { operationId: 'readOrder' } }
+  const openApi = { ...described, security: [{ user: [] }], paths: { ...described.paths, '/orders/{id}': orders } }
+  const reply = await createFetchHandler(createFakeEngine(), { openApi })(
+    new Request('http://chat.example/ai/openapi.json'),
+  )
+  const { paths, security } = (await reply.json()) as typeof openApi
+  expect(security).toEqual([{ user: [] }])
+  expect(paths).toMatchObject({ '/ai/run': {}, '/orders/{id}': orders })
+})
+
+test.each([true, 'yes', null, [], { title: 'Shop' }])('a handler takes no other document: %j', (openApi) => {
+  const create = () => createFetchHandler(createFakeEngine(), { openApi } as never)
+  expect(create).toThrow(InvalidInputError)
+  expect(create).toThrow(
+    'createFetchHandler: openApi must be a document that openApiDocument of turnkeeper/openapi has made.',
+  )
 })
 
 test.each<[unknown, string]>([
+  [{ openApi: true }, 'openApi must be a document that openApiDocument of turnkeeper/openapi has made.'],
+  [{ title: '' }, 'title must be a string that is not empty.'],
+  [{ version: 2 }, 'version must be a string that is not empty.'],
   [{ title: 5 }, 'title must be a string that is not empty.'],
+  [{ servers: 'x' }, "servers must be a list of addresses, such as ['https://api.shop.example']."],
   [{ servers: [''] }, "servers must be a list of addresses, such as ['https://api.shop.example']."],
   [{ basePath: 'ai' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
   [{ titel: 'x' }, "there is no option 'titel'."],
 ])('wrong options of a document fail: %j', (options, problem) => {
+  expect(() => openApiDocument(options as never)).toThrow(InvalidInputError)
   expect(() => openApiDocument(options as never)).toThrow(`openApiDocument: ${problem}`)
 })

@@ -3,12 +3,13 @@
  * of statuses, the names of headers, the types of stream events. `operations.ts` says what each route takes and
  * answers.
  */
-import type { JsonObject } from '../../../src/index.js'
-import { checkBasePath, checkOptions, type FetchHandlerOptions } from '../options.js'
-import { routeMethods, servedRoutes } from '../routes/served-routes.js'
-import { checkInfo, infoNames } from './check-info.js'
+import type { JsonObject } from '../../src/index.js'
+import { checkBasePath, checkOptions } from '../fetch/check-options.js'
+import type { OpenApiDocument } from '../fetch/core/openapi-document.js'
+import type { FetchHandlerOptions } from '../fetch/options.js'
+import { routeMethods, servedRoutes } from '../fetch/routes/served-routes.js'
 import { createHeaderList } from './headers.js'
-import type { OpenApiInfo } from './info.js'
+import { checkInfo, infoNames, type OpenApiInfo } from './info.js'
 import { createOperation, createPreflight, failureCodes } from './operations.js'
 import { createSchemas } from './schemas.js'
 
@@ -18,50 +19,35 @@ import { createSchemas } from './schemas.js'
  */
 export interface OpenApiDocumentOptions extends FetchHandlerOptions, OpenApiInfo {}
 
-/** A document of OpenAPI 3.1, as plain JSON. */
-export interface OpenApiDocument {
-  readonly openapi: string
-  readonly info: JsonObject
-  readonly servers?: readonly JsonObject[]
-  /** By path: `/ai/run`. */
-  readonly paths: Readonly<Record<string, JsonObject>>
-  readonly components: Readonly<Record<'schemas' | 'headers', JsonObject>>
-}
-
 const caller = 'openApiDocument'
 
 /**
  * Describes the routes in OpenAPI 3.1: every path, method, header, status, error code and stream event that a handler
  * with these options has. It does not describe what `authorize` answers by itself, for the application decides that.
  *
- * @param options - see {@link OpenApiDocumentOptions}; all have defaults. What is not in them is taken from their
- * `openApi`
+ * @param options - see {@link OpenApiDocumentOptions}; all have defaults. The route of the document itself is in it,
+ * unless `openApi` is `false`
  * @throws `InvalidInputError` for an option that is wrong or unknown
  *
  * @example
  * ```ts
- * import { openApiDocument } from 'turnkeeper/fetch'
+ * import { createFetchHandler } from 'turnkeeper/fetch'
+ * import { openApiDocument } from 'turnkeeper/openapi'
  *
- * const document = openApiDocument({ statuses: 'precise', title: 'Shop', servers: ['https://api.shop.example'] })
- * await writeFile('openapi.json', JSON.stringify(document))
+ * const options = { statuses: 'precise', session: true } as const
+ * const openApi = openApiDocument({ ...options, title: 'Shop', version: '2.3.0' })
+ * const handler = createFetchHandler(engine, { ...options, openApi }) // GET /ai/openapi.json
  * ```
  */
 export function openApiDocument(options: OpenApiDocumentOptions = {}): OpenApiDocument {
   checkOptions(options, caller, { basePath: true, ...infoNames })
   checkInfo(options, caller)
-  const { basePath = '/ai' } = options
+  const { basePath = '/ai', title = 'Flows', version = '1.0.0', servers } = options
+  const { stream = true, streamDetails = false, openApi } = options
   checkBasePath(basePath, caller)
-  return createDocument(options, basePath)
-}
-
-/** The document of options that were checked, for the routes below a path. */
-export function createDocument(options: OpenApiDocumentOptions, basePath: string): OpenApiDocument {
-  const { openApi, stream = true, streamDetails = false } = options
-  const about = typeof openApi === 'object' ? openApi : {}
-  const { title = about.title ?? 'Flows', version = about.version ?? '1.0.0', servers = about.servers } = options
   const headers = createHeaderList()
   const prefix = basePath === '/' ? '' : basePath
-  const paths = servedRoutes(options).map((route): [string, JsonObject] => {
+  const paths = servedRoutes({ ...options, openApi: openApi !== false }).map((route): [string, JsonObject] => {
     const operations = routeMethods[route].map((method): [string, JsonObject] => [
       method.toLowerCase(),
       createOperation(route, method, options, headers),

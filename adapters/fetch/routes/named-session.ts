@@ -1,7 +1,8 @@
 /** What a request says that has a session in its header, and nothing in its body. */
-import type { RouteContext } from '../routes/route.js'
-import { checkEmptyBody } from './body.js'
-import { checkContentType, readSessionHeader } from './headers.js'
+
+import { checkEmptyBody } from '../request/body.js'
+import { checkContentType, readSessionHeader } from '../request/headers.js'
+import type { RouteContext } from './route.js'
 
 /**
  * The session that a request names; empty where it names none.

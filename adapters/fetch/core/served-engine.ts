@@ -2,7 +2,7 @@
  * What the HTTP adapters need of an engine: a narrower type than the engine itself, so that an application can put an
  * object of its own in front of it (to count turns, for instance), and a test a fake one in its place.
  */
-import type { FlowEngine } from '../../src/index.js'
+import type { FlowEngine } from '../../../src/index.js'
 
 /**
  * The part of a `FlowEngine` that the routes use. `getSession` may reject with a `FlowError`, which becomes the reply.

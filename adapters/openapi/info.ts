@@ -1,0 +1,44 @@
+/** What an application says of its OpenAPI document, and the errors for what is wrong in it. */
+import { invalidInput, type OptionNames } from '../../src/util/options.js'
+
+/** What the OpenAPI document says of the application. */
+export interface OpenApiInfo {
+  /**
+   * The title of the document.
+   *
+   * @defaultValue `'Flows'`
+   */
+  readonly title?: string
+  /**
+   * The version of the application, of which clients see nothing else.
+   *
+   * @defaultValue `'1.0.0'`
+   */
+  readonly version?: string
+  /**
+   * The addresses that the paths are relative to, such as `https://api.shop.example`. Needed where the routes stand
+   * behind a proxy that changes paths, or where the document is read from elsewhere.
+   *
+   * @defaultValue none: the server that the document came from
+   */
+  readonly servers?: readonly string[]
+}
+
+/** Their names. */
+export const infoNames: OptionNames<OpenApiInfo> = { title: true, version: true, servers: true }
+
+/** @throws `InvalidInputError` that names the first that is wrong. */
+export function checkInfo(info: OpenApiInfo, caller: string): void {
+  for (const name of ['title', 'version'] as const) {
+    const value: unknown = info[name]
+    if (value === undefined || (typeof value === 'string' && value !== '')) continue
+    throw invalidInput(`${caller}: ${name} must be a string that is not empty.`)
+  }
+  const { servers } = info
+  if (servers === undefined || (Array.isArray(servers) && servers.every(isAddress))) return
+  throw invalidInput(`${caller}: servers must be a list of addresses, such as ['https://api.shop.example'].`)
+}
+
+function isAddress(server: unknown): boolean {
+  return typeof server === 'string' && server !== ''
+}
