@@ -8,22 +8,59 @@ import { deepFreeze, jsonSize } from '../../util/json.js'
 /** What is known of a list that is frozen all the way down. */
 interface FrozenList {
   /** How many entries, from its start, were checked. */
-  readonly checked: number
+  checked: number
   /** About how many bytes its entries take as JSON, once they were counted. */
   bytes: number | undefined
 }
 
-const frozenLists = new WeakMap<readonly unknown[], FrozenList>()
+/** What extends it has its private fields in the object that the constructor is given, and not in a new one. */
+class GivenObject {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: see above.
+    return object
+  }
+}
+
+/**
+ * Keeps what is known of a list in the list itself, where nothing else can see it: each turn makes some lists, and a
+ * WeakMap takes ten times as long for each, and again as long when they are collected.
+ */
+class Mark extends GivenObject {
+  readonly #known: FrozenList
+
+  constructor(list: readonly unknown[], known: FrozenList) {
+    super(list)
+    this.#known = known
+  }
+
+  static of(list: object): FrozenList | undefined {
+    return #known in list ? list.#known : undefined
+  }
+}
+
+/** For lists that somebody else has frozen: not every runtime lets those have a mark. */
+const frozenElsewhere = new WeakMap<readonly unknown[], FrozenList>()
+
+function knownOf(list: readonly unknown[]): FrozenList | undefined {
+  return Mark.of(list) ?? frozenElsewhere.get(list)
+}
 
 /** Remembers a list, and freezes it. Its entries are frozen already. */
 function remember(list: readonly unknown[], checked: number, bytes?: number): void {
-  frozenLists.set(list, { checked, bytes })
+  const known = knownOf(list)
+  if (known !== undefined) {
+    known.checked = checked
+    known.bytes = bytes
+    return
+  }
+  if (Object.isExtensible(list)) new Mark(list, { checked, bytes })
+  else frozenElsewhere.set(list, { checked, bytes })
   Object.freeze(list)
 }
 
 /** Whether `list` is frozen, deeply, and was checked. */
 export function isSharedList(list: readonly unknown[]): boolean {
-  return frozenLists.get(list)?.checked === list.length
+  return knownOf(list)?.checked === list.length
 }
 
 /**
@@ -38,7 +75,7 @@ export function shareList<T>(list: T[], bytes?: number): readonly T[] {
 
 /** Whether `list` is known to be frozen, deeply; it may be unchecked. */
 export function isFrozenList(list: readonly unknown[]): boolean {
-  return frozenLists.has(list)
+  return knownOf(list) !== undefined
 }
 
 /** About how many bytes an entry adds to a list: itself and the comma after it. */
@@ -48,7 +85,7 @@ export function entryBytes(entry: unknown): number {
 
 /** About how many bytes the entries of a list take as JSON. A frozen list is measured once. */
 export function listBytes(list: readonly unknown[]): number {
-  const known = frozenLists.get(list)
+  const known = knownOf(list)
   if (known?.bytes !== undefined) return known.bytes
   let bytes = 0
   for (const entry of list) bytes += entryBytes(entry)
@@ -71,7 +108,7 @@ export function adoptList<T>(list: readonly T[]): readonly T[] {
 
 /** How many entries of `list`, from its start, need no check: they were checked in the list that it extends. */
 export function checkedLength(list: readonly unknown[]): number {
-  return frozenLists.get(list)?.checked ?? 0
+  return knownOf(list)?.checked ?? 0
 }
 
 /** A frozen list with more entries after it, frozen deeply, too. What was checked of `list` stays checked. */
