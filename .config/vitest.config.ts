@@ -63,6 +63,8 @@ const config: ViteUserConfig = defineConfig({
     // No test is timed: this only ends one that hangs, on a machine that is busy with something else.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // One for each processor. By default one of them is left to Vitest itself, which has little to do.
+    maxWorkers: '100%',
     projects: [
       {
         extends: true,

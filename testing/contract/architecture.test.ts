@@ -55,7 +55,7 @@ function parseImports(source: string): readonly Import[] {
     }
     ts.forEachChild(node, visit)
   }
-  visit(ts.createSourceFile('x.ts', source, ts.ScriptTarget.ES2022, true))
+  visit(ts.createSourceFile('x.ts', source, ts.ScriptTarget.ES2022))
   return found
 }
 
@@ -283,6 +283,7 @@ test('the environment is read in one file', () => {
   const readers = governed.filter(
     (file) =>
       !file.startsWith('examples/') &&
+      read(file).includes('process') &&
       namesProcess(ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022, true)),
   )
   expect(readers.length).toBeLessThanOrEqual(1)
