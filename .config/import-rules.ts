@@ -19,50 +19,49 @@ export interface ImportRule {
 
 /** What a text must look like, and how options are checked: for everything that checks them. */
 const checks = ['src/util/options.ts', 'src/util/patterns.ts']
-const leaf = ['src/(leaf)', 'src/util', 'src/errors', 'src/config']
+const leaf = ['src/util', 'src/errors', 'src/config']
 
 /**
- * The rules by area. `src/(leaf)` is the files of `src` itself, `src/(root)` is `src/index.ts` and `src/index.node.ts`.
+ * The rules by area. `src/(root)` is `src/index.ts` and `src/index.node.ts`.
  */
 export const importRules: Readonly<Record<string, ImportRule>> = {
-  'src/(leaf)': { decides: 'the names of content types', areas: leaf, packages: [] },
   'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
   'src/errors': { decides: 'error classes, codes and sentences', areas: leaf, packages: [] },
   'src/config': { decides: 'settings, the clock, deadlines', areas: leaf, packages: [] },
   'src/model': {
     decides: 'messages, selections, which models there are',
-    areas: ['src/(leaf)', 'src/util', 'src/errors'],
+    areas: ['src/util', 'src/errors'],
     packages: ['@standard-schema/spec'],
   },
   'src/session': {
     decides: 'the document, its codec, the lock, the access to the store',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config'],
+    areas: ['src/util', 'src/errors', 'src/config'],
     typesOnly: ['src/model'],
     packages: [],
   },
   'src/flow': {
     decides: 'what flow authors write: flows, steps, tools, transitions, memory',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/model', 'src/session'],
+    areas: ['src/util', 'src/errors', 'src/model', 'src/session'],
     packages: ['@standard-schema/spec'],
   },
   'src/stores': {
     decides: 'the memory store, and which store `SESSION_STORE` means',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session'],
+    areas: ['src/util', 'src/errors', 'src/config', 'src/session'],
     packages: ['lru-cache'],
   },
   'src/stores/keyv': {
     decides: 'sessions in Redis, SQLite, Postgres and other Keyvs: `turnkeeper/keyv`',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
+    areas: ['src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
     packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg', 'lru-cache'],
   },
   'src/engine': {
     decides: 'the turn: order, limits, commit, failure',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
+    areas: ['src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
     packages: ['@standard-schema/spec', 'eventemitter3'],
   },
   'src/compaction': {
     decides: 'how memories are kept short: `turnkeeper/compaction`',
-    areas: ['src/(leaf)', 'src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
+    areas: ['src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/engine'],
     packages: [],
   },
   'src/prompt': {
@@ -193,7 +192,6 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
 }
 
 const paths: Readonly<Record<string, string>> = {
-  'src/(leaf)': 'src/*.ts',
   'src/(root)': 'src/index.ts',
   '(computed)': 'one that is named when it is needed',
   '*': 'any package, this one by its name',

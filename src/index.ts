@@ -9,7 +9,7 @@
 
 // Replies
 
-export { HttpContentType } from './http-content-type.js'
+export { HttpContentType } from './util/http-content-type.js'
 
 // Errors
 
@@ -129,4 +129,4 @@ export type {
   RunResponseType,
 } from './engine/core/engine-options.js'
 export { FlowEngine } from './engine/flow-engine.js'
-export type { FlowStream, FlowStreamEvent } from './engine/turn/flow-stream.js'
+export type { FlowStream, FlowStreamEvent } from './engine/core/flow-stream.js'

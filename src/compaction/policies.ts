@@ -2,7 +2,7 @@
  * Creates the policies that keep memories short, and checks them when a flow is registered. They are applied in
  * `policy-compactor.ts`.
  */
-import type { Compactor } from '../engine/compactor.js'
+import type { Compactor } from '../engine/turn/compactor.js'
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import {
   type CompactionBounds,

@@ -2,10 +2,10 @@
  * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the
  * commit of the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
  */
-import type { Compaction, Compactor } from '../engine/compactor.js'
-import type { TurnDraft } from '../engine/turn/commit/turn-draft.js'
-import type { FlowSteps } from '../engine/turn/steps/collect-steps.js'
-import type { TurnControl } from '../engine/turn/turn-control.js'
+import type { Compaction, Compactor } from '../engine/turn/compactor.js'
+import type { TurnDraft } from '../engine/turn/draft/turn-draft.js'
+import type { FlowSteps } from '../engine/turn/draft/collect-steps.js'
+import type { TurnControl } from '../engine/turn/control/turn-control.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { namespacesOf, summaryLength } from '../flow/conversation-memory.js'

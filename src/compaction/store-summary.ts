@@ -4,8 +4,8 @@
  */
 import { elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
 import { asFlowError } from '../engine/core/error-text.js'
-import type { BudgetCheck } from '../engine/model-call/budget-check.js'
-import { TurnControl } from '../engine/turn/turn-control.js'
+import type { BudgetCheck } from '../engine/budgets/budget-check.js'
+import { TurnControl } from '../engine/turn/control/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { leavesSessionUnchanged, SessionConflictError } from '../errors/session-errors.js'

@@ -3,11 +3,11 @@
  * text of one message: no provider then requires the tools that occur in it, and the model is less likely to
  * take it for instructions.
  */
-import type { BudgetCheck } from '../engine/model-call/budget-check.js'
+import type { BudgetCheck } from '../engine/budgets/budget-check.js'
 import { chooseModel } from '../engine/model-call/choose-model.js'
 import { modelError, textOf } from '../engine/model-call/model-answer.js'
-import type { TurnDraft } from '../engine/turn/commit/turn-draft.js'
-import type { TurnControl } from '../engine/turn/turn-control.js'
+import type { TurnDraft } from '../engine/turn/draft/turn-draft.js'
+import type { TurnControl } from '../engine/turn/control/turn-control.js'
 import type { RollingSummary } from '../flow/compaction.js'
 import { textMessage } from '../flow/conversation-memory.js'
 import type { Message, StoredMessage } from '../model/message.js'

@@ -3,7 +3,7 @@
  * another process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
  */
 import { summaryWait } from '../engine/lock/lock-waits.js'
-import type { TurnControl } from '../engine/turn/turn-control.js'
+import type { TurnControl } from '../engine/turn/control/turn-control.js'
 import type { Message, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from '../session/document-bytes.js'
 import { shareList } from '../session/lists/shared-lists.js'

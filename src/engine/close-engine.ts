@@ -1,7 +1,7 @@
 /** How an engine closes: turns and summaries under way may finish, then they are aborted, then the store is closed. */
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { writeAttempts } from '../session/store-access.js'
-import type { EngineContext, RunningTurn } from './core/engine-context.js'
+import type { EngineContext, RunningTurn } from './create-context.js'
 
 /** @throws `SessionStoreError` (rejects) where the store could not be closed. */
 export async function closeEngine(engine: EngineContext): Promise<void> {

@@ -2,7 +2,7 @@
  * What can go wrong around a session: registration, input, limits, models, tools, flow code and time.
  * Each class keeps its facts in fields and its sentence in the message.
  */
-import { shownName } from '../util/shown-name.js'
+import { shownName } from './shown-name.js'
 import { FlowError } from './flow-error.js'
 
 /** No flow is registered under this name. */

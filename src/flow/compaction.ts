@@ -61,7 +61,7 @@ export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 /** The property of a policy that holds its {@link CompactorFactory}. */
 export const compactorFactory: unique symbol = Symbol.for('turnkeeper.compactorFactory')
 
-/** Validates all the policies of a flow and returns its compactor: see `src/engine/compactor.ts`. */
+/** Validates all the policies of a flow and returns its compactor: see `src/engine/turn/compactor.ts`. */
 export type CompactorFactory = (flowName: string, compaction: FlowCompaction) => unknown
 
 /**

@@ -50,7 +50,7 @@ export class FlowRegistry {
   #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
-   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/compactor.ts` knows its
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows its
    * type, which this folder may not import.
    */
   compactorOf(flowName: string): unknown {

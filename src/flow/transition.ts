@@ -4,7 +4,7 @@
  * `src/engine/turn/steps/run-steps.ts` applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
-import type { HttpContentType } from '../http-content-type.js'
+import type { HttpContentType } from '../util/http-content-type.js'
 import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'

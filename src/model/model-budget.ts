@@ -1,6 +1,6 @@
 /**
  * Budgets for model calls: their types, the validation of what an application passes, and the cost of a call. Whether a
- * call still fits the budget is checked in `src/engine/model-call/budget-check.ts`.
+ * call still fits the budget is checked in `src/engine/budgets/budget-check.ts`.
  */
 import { invalidInput } from '../errors/engine-errors.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../util/options.js'

@@ -16,7 +16,7 @@ function areaOf(file: string): string {
   if (file === 'src/index.ts' || file === 'src/index.node.ts') return 'src/(root)'
   if (file.startsWith('src/stores/keyv/')) return 'src/stores/keyv'
   const [top = '', second = ''] = file.split('/')
-  if (top === 'src') return file.split('/').length === 2 ? 'src/(leaf)' : `src/${second}`
+  if (top === 'src') return `src/${second}`
   // Folders of testing are part of it, but for those that are entry points.
   const area = `${top}/${second}`
   return top === 'adapters' || Object.hasOwn(importRules, area) ? area : top

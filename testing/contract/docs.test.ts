@@ -212,7 +212,7 @@ describe('tables', () => {
   })
 
   test('docs/streaming.md has every event, with its fields, and every reason of a reset', () => {
-    const source = read('src/engine/turn/flow-stream.ts')
+    const source = read('src/engine/core/flow-stream.ts')
     const events = Array.from(
       source.matchAll(/\{\s+readonly type: '([\w-]+)'([^}]*)\}/g),
       ([, type = '', fields = '']) => [

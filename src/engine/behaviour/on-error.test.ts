@@ -38,7 +38,7 @@ import {
   TurnAbortedError,
   TurnTimeoutError,
 } from '../../index.js'
-import { TurnControl } from '../turn/turn-control.js'
+import { TurnControl } from '../turn/control/turn-control.js'
 
 afterEach(expectNothingLeft)
 

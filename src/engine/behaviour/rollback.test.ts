@@ -24,7 +24,7 @@ import {
   type Turn,
   TurnAbortedError,
 } from '../../index.js'
-import { TurnControl } from '../turn/turn-control.js'
+import { TurnControl } from '../turn/control/turn-control.js'
 
 afterEach(expectNothingLeft)
 

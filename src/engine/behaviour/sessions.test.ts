@@ -10,7 +10,7 @@ import {
   SessionFlowInvariantError,
   type SessionStore,
 } from '../../index.js'
-import { createEngineContext } from '../core/engine-context.js'
+import { createEngineContext } from '../create-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
 import { eraseOwner } from '../sessions/erase-owner.js'
 import type { SweepOptions } from '../sessions/session-options.js'

@@ -7,7 +7,7 @@ import { flowCodeError, isMadeByEngine } from '../../errors/engine-errors.js'
 import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import { cutText } from '../../util/cut-text.js'
 import { redact, redacted } from '../../util/redaction.js'
-import type { EngineContext } from './engine-context.js'
+import type { EngineContext } from '../create-context.js'
 import type { FailedTurn } from './engine-options.js'
 import { maskText } from './mask-text.js'
 

@@ -1,6 +1,6 @@
 /** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
 import type { FlowError } from '../../errors/flow-error.js'
-import type { HttpContentType } from '../../http-content-type.js'
+import type { HttpContentType } from '../../util/http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult, SessionState } from './engine-options.js'
 
 /** The default content type. The value, not the enumeration, which is long and not used by every application. */

@@ -5,8 +5,8 @@
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { decodeSession } from '../../session/session-codec.js'
-import { loadFor, reportForeign } from '../sessions/foreign-session.js'
-import type { EngineContext } from './engine-context.js'
+import { loadFor, reportForeign } from './foreign-session.js'
+import type { EngineContext } from '../create-context.js'
 import type { SessionState } from './engine-options.js'
 
 /**

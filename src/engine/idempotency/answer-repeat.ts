@@ -2,7 +2,7 @@
 import { FlowError } from '../../errors/flow-error.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
 import type { TurnInput } from '../input/check-input.js'
-import type { TurnControl } from '../turn/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 import { claimId } from './claim-session.js'
 import { type Replay, replayOf, reportReplay } from './receipts.js'
 import { readStored } from './stored-session.js'

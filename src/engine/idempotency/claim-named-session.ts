@@ -1,5 +1,5 @@
 /** The session of a message whose client may name another session than the one that has answered the message. */
-import type { EngineContext } from '../core/engine-context.js'
+import type { EngineContext } from '../create-context.js'
 import { registeredName } from '../core/registered-name.js'
 import { hasReceipt } from './receipts.js'
 import { requestKeyOf } from './request-key.js'

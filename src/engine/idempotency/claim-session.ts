@@ -4,7 +4,7 @@
  * an answer is passed over, and the next ID is claimed, so that the repeats of a request meet again.
  */
 import type { RequestKey, TurnInput } from '../input/check-input.js'
-import type { TurnControl } from '../turn/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 import { type Replay, replayOf } from './receipts.js'
 import { readStored } from './stored-session.js'
 

@@ -10,7 +10,7 @@ import type { EngineEvents } from '../core/engine-events.js'
 import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
 import type { RequestKey, TurnInput } from '../input/check-input.js'
-import type { TurnStream } from '../turn/turn-stream.js'
+import type { TurnStream } from '../stream/turn-stream.js'
 import { reportReplay } from './receipts.js'
 
 /** What has to be known of the engine. */

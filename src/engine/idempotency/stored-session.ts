@@ -1,9 +1,9 @@
 /** Looks at a session without its lock, only to see whether it has the answer to a request. */
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import { loadFor } from '../sessions/foreign-session.js'
+import { loadFor } from '../core/foreign-session.js'
 import { checkFlowName } from '../turn/session/find-session.js'
-import type { TurnControl } from '../turn/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 
 /** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */
 type Reader = Pick<TurnControl, 'engine' | 'flowName'> & Partial<Pick<TurnControl, 'turnId'>>

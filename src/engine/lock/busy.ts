@@ -8,10 +8,10 @@ import { monotonicTime } from '../../config/clock.js'
 import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../../errors/engine-errors.js'
 import type { HeldLock, WaitingRequest } from '../../session/lock/lock-request.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import type { EngineContext } from '../core/engine-context.js'
+import type { EngineContext } from '../create-context.js'
 import { limitExceeded } from '../core/engine-limits.js'
 import { hasReceipt } from '../idempotency/receipts.js'
-import type { RequestedTurn } from '../turn/turn-control.js'
+import type { RequestedTurn } from '../turn/control/turn-control.js'
 
 type Policy = EngineContext['busy']
 

@@ -5,7 +5,7 @@
 import { FlowError } from '../../errors/flow-error.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
 import { limitExceeded } from '../core/engine-limits.js'
-import type { TurnControl } from '../turn/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 import { attemptModel, type CallingDraft } from './attempts.js'
 import type { ModelAnswer } from './model-answer.js'
 import type { ModelQuestion } from './model-attempt.js'

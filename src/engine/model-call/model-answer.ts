@@ -6,7 +6,7 @@ import { ModelError } from '../../errors/engine-errors.js'
 import type { FinishReason, MessagePart, TokenUsage } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
-import type { TurnDraft } from '../turn/commit/turn-draft.js'
+import type { TurnDraft } from '../turn/draft/turn-draft.js'
 
 /** An answer, and the model that gave it. */
 export interface ModelAnswer {

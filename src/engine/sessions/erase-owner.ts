@@ -3,7 +3,7 @@
  * owner: see decision 0141.
  */
 import { atMost } from '../close-engine.js'
-import type { EngineContext } from '../core/engine-context.js'
+import type { EngineContext } from '../create-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
 import { checkOwner } from './check-session-options.js'
 import { checkCanList, forEachSession } from './list-sessions.js'

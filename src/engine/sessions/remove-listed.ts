@@ -1,7 +1,7 @@
 /** Removes a session that was listed, under its lock and with its owner: it may have changed since. */
 import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
 import type { SessionSummary } from '../../session/session-store.js'
-import type { EngineContext } from '../core/engine-context.js'
+import type { EngineContext } from '../create-context.js'
 import { listedWait } from '../lock/lock-waits.js'
 import { removeAndReport } from './remove-session.js'
 

@@ -7,12 +7,12 @@ import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { asFlowError } from '../core/error-text.js'
 import type { TurnInput } from '../input/check-input.js'
-import type { TurnDraft } from './commit/turn-draft.js'
-import { callFlowCode } from './flow-code-failure.js'
-import { attachSteps } from './steps/collect-steps.js'
+import type { TurnDraft } from './draft/turn-draft.js'
+import { callFlowCode } from './control/flow-code-failure.js'
+import { attachSteps } from './draft/collect-steps.js'
 import { runStepsAfterError, transitionOf } from './steps/run-steps.js'
-import type { TurnControl } from './turn-control.js'
-import { TurnView } from './turn-view.js'
+import type { TurnControl } from './control/turn-control.js'
+import { TurnView } from './steps/turn-view.js'
 
 /**
  * Whether a flow may answer for a failure: not for conflicts, the store, cancellation, deadlines

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
-import { copyDocument } from '../../session/lists/copy-document.js'
+import { copyDocument } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type {
   SessionListQuery,

@@ -4,7 +4,7 @@
  */
 import { type Clock, monotonicTime, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
-import { frozenCopy } from '../../session/lists/copy-document.js'
+import { frozenCopy } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
 import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'

@@ -30,7 +30,7 @@ export const scoredFiles = [
   },
   { file: 'src/session/store-access.ts', tests: ['src/session/store-access.'] },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: [
       'src/engine/turn/turn-draft.',
       'src/engine/turn/run-steps.',

@@ -6,7 +6,7 @@
 import type { StoredMessage } from '../../../model/message.js'
 import { deepFreeze, type JsonValue } from '../../../util/json.js'
 import { type Mask, maskText } from '../../core/mask-text.js'
-import type { TurnDraft } from './turn-draft.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 
 type Place = Parameters<Mask>[1]
 type Part = StoredMessage['parts'][number]

@@ -20,7 +20,7 @@ import {
   TurnAbortedError,
   TurnTimeoutError,
 } from '../../../index.js'
-import { TurnControl } from '../turn-control.js'
+import { TurnControl } from '../control/turn-control.js'
 
 afterEach(expectNothingLeft)
 

@@ -17,8 +17,8 @@ import { failureEnvelope, type TurnOutcome } from '../../core/run-envelope.js'
 import { stateUnseen } from '../../core/session-state.js'
 import { answerRepeat, replayAfterConflict } from '../../idempotency/answer-repeat.js'
 import type { RequestKey } from '../../input/check-input.js'
-import type { TurnControl } from '../turn-control.js'
-import type { TurnDraft } from './turn-draft.js'
+import type { TurnControl } from '../control/turn-control.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 
 /** Texts kept in a document's `error`. */
 const maxErrors = 20

@@ -6,8 +6,8 @@ import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import { loadFor, reportForeign } from '../../sessions/foreign-session.js'
-import type { TurnControl } from '../turn-control.js'
+import { loadFor, reportForeign } from '../../core/foreign-session.js'
+import type { TurnControl } from '../control/turn-control.js'
 
 /**
  * Loads a session.

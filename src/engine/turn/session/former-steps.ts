@@ -1,6 +1,6 @@
 /** Former step IDs in a stored session, which the `static aliases` of steps name. */
 import type { SessionDocument } from '../../../session/session-document.js'
-import type { FlowSteps } from '../steps/collect-steps.js'
+import type { FlowSteps } from '../draft/collect-steps.js'
 
 /** The document with every former step ID replaced by the current one. */
 export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowSteps): SessionDocument {

@@ -9,8 +9,8 @@ import {
 } from '../../../../testing/contract/engine-harness.js'
 import { FakeSessionStore, type VirtualClock } from '../../../../testing/index.js'
 import { FlowEngine, MemorySessionStore, reply, type SessionDocument, type SessionStore } from '../../../index.js'
-import { createEngineContext } from '../../core/engine-context.js'
-import { TurnControl } from '../turn-control.js'
+import { createEngineContext } from '../../create-context.js'
+import { TurnControl } from '../control/turn-control.js'
 import { giveBackLeases, takeLease } from './session-lease.js'
 
 afterEach(expectNothingLeft)

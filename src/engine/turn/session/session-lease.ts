@@ -5,7 +5,7 @@
  */
 import type { SessionStore } from '../../../session/session-store.js'
 import { digestOf } from '../../../util/digest.js'
-import type { TurnControl } from '../turn-control.js'
+import type { TurnControl } from '../control/turn-control.js'
 
 /** For stores without a setting of their own. A living process renews its leases. */
 const leaseTtlMs = 30_000

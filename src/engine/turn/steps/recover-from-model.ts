@@ -4,9 +4,9 @@ import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
 import { Transition } from '../../../flow/transition.js'
 import type { ModelBlockedDetails } from '../../../flow/turn.js'
-import type { TurnDraft } from '../commit/turn-draft.js'
-import type { TurnControl } from '../turn-control.js'
-import type { TurnView } from '../turn-view.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
+import type { TurnControl } from '../control/turn-control.js'
+import type { TurnView } from './turn-view.js'
 
 /**
  * Calls `onModelError` or `onModelBlocked` of the step, then of the flow, until one returns a transition.

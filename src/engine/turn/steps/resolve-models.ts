@@ -9,7 +9,7 @@ import { checkPrices, type ModelBudgets } from '../../../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../../../model/model-provider.js'
 import type { ModelRegistry, ResolvedModel } from '../../../model/model-registry.js'
 import { resolveSelection } from '../../../model/model-selection.js'
-import type { FlowSteps } from './collect-steps.js'
+import type { FlowSteps } from '../draft/collect-steps.js'
 import { outputOf } from './structured-output.js'
 
 /**

@@ -12,9 +12,9 @@ import { Step } from '../../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../../flow/transition.js'
 import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnInput } from '../../input/check-input.js'
-import type { TurnDraft } from '../commit/turn-draft.js'
-import type { TurnControl } from '../turn-control.js'
-import { TurnView } from '../turn-view.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
+import type { TurnControl } from '../control/turn-control.js'
+import { TurnView } from './turn-view.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
 
 /** Runs steps until the draft has its reply. */

@@ -15,10 +15,10 @@ import { copyJson, deepFreeze, isLarger, JsonError, type JsonValue } from '../..
 import { onAbort } from '../../../util/on-abort.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
 import { thrownText } from '../../core/error-text.js'
-import type { TurnDraft } from '../commit/turn-draft.js'
-import { isOfAnotherTurn } from '../flow-code-failure.js'
-import type { TurnControl } from '../turn-control.js'
-import type { TurnView } from '../turn-view.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
+import { isOfAnotherTurn } from '../control/flow-code-failure.js'
+import type { TurnControl } from '../control/turn-control.js'
+import type { TurnView } from '../steps/turn-view.js'
 
 /** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {

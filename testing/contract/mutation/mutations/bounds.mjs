@@ -4,7 +4,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const boundMutations = [
   {
-    file: 'src/engine/turn/commit/trim-lists.ts',
+    file: 'src/engine/turn/draft/trim-lists.ts',
     tests: ['src/engine/turn/trim-lists.'],
     rows: [
       ['list cut to its limit and no further', 'partKept', { piece: '0.75', becomes: '1' }],
@@ -45,7 +45,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/trim-lists.ts',
+    file: 'src/engine/turn/draft/trim-lists.ts',
     tests: ['src/engine/flow-engine.prompt-prefix.'],
     rows: [['prompt changed in most turns once a memory is full', 'partKept', { piece: '0.75', becomes: '0.99' }]],
   },
@@ -260,7 +260,7 @@ export const boundMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: ['src/engine/turn/run-steps.one-reply.', 'src/engine/turn/run-steps.content-type.'],
     rows: [
       [

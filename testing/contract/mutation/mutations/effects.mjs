@@ -11,7 +11,7 @@ const effectTests = [
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const effectMutations = [
   {
-    file: 'src/engine/turn/tools/once-reports.ts',
+    file: 'src/engine/turn/effects/once-reports.ts',
     tests: ['src/engine/flow-engine.not-awaited-effects.'],
     rows: [
       [
@@ -34,7 +34,7 @@ export const effectMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/tools/turn-effects.ts',
+    file: 'src/engine/turn/effects/turn-effects.ts',
     tests: effectTests,
     rows: [
       [
@@ -170,7 +170,7 @@ export const effectMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: effectTests,
     rows: [
       ['effects not counted in the bytes of a commit', 'TurnDraft.#trimLists', { piece: ' + ofEffects', becomes: '' }],

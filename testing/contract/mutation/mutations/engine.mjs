@@ -177,7 +177,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/core/after-turn-tasks.ts',
+    file: 'src/engine/after-turn-tasks.ts',
     tests: ['src/engine/flow-engine.wait-until.'],
     rows: [
       [
@@ -301,7 +301,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: ['src/engine/turn/turn-draft.', 'testing/contract/simulation/'],
     rows: [
       [
@@ -323,7 +323,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: ['src/engine/turn/turn-control.', 'src/engine/flow-engine.deadlines.'],
     rows: [
       [
@@ -345,7 +345,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/sessions/foreign-session.ts',
+    file: 'src/engine/core/foreign-session.ts',
     tests: ['src/engine/flow-engine.owner.'],
     rows: [["another owner's session continued", 'loadFor', { piece: 'storedOwner !== owner', becomes: 'false' }]],
   },
@@ -460,7 +460,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-stream.ts',
+    file: 'src/engine/stream/turn-stream.ts',
     tests: ['src/engine/turn/turn-stream.', 'src/engine/flow-engine.stream.'],
     rows: [
       [
@@ -545,7 +545,7 @@ export const engineMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: ['src/engine/flow-engine.stream-reader.'],
     rows: [
       [

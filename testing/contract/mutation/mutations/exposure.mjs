@@ -59,7 +59,7 @@ export const exposureMutations = [
     rows: [['config copied before it is counted', 'checkConfig', { piece: ', limits.maxConfigBytes', becomes: '' }]],
   },
   {
-    file: 'src/util/shown-name.ts',
+    file: 'src/errors/shown-name.ts',
     tests: ['src/util/shown-name.', 'src/engine/flow-engine.unknown-names.'],
     rows: [
       ['name shown whole', 'shownName', { piece: 'name.length > maxLength', becomes: 'false' }],
@@ -145,7 +145,7 @@ export const exposureMutations = [
     rows: [['busy engine asks its store', 'notAsked', { piece: "'ENGINE_BUSY',", becomes: '' }]],
   },
   {
-    file: 'src/engine/model-call/owner-budgets.ts',
+    file: 'src/engine/budgets/owner-budgets.ts',
     tests: ['src/engine/model-call/owner-budgets.'],
     rows: [
       ['budget of an owner not checked', '#check', { piece: 'spent[amount] < value', becomes: 'true' }],

@@ -81,7 +81,7 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: ['src/engine/flow-engine.on-error.'],
     rows: [
       [
@@ -149,7 +149,7 @@ export const failureMutations = [
     ],
   },
   {
-    file: 'src/engine/sessions/foreign-session.ts',
+    file: 'src/engine/core/foreign-session.ts',
     tests: ['src/engine/flow-engine.session-state.'],
     rows: [['newer session of another owner revealed', 'loadFor', { piece: 'error.owner === owner', becomes: 'true' }]],
   },

@@ -29,7 +29,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-view.ts',
+    file: 'src/engine/turn/steps/turn-view.ts',
     tests: ['src/engine/turn/turn-view.'],
     rows: [
       [
@@ -255,7 +255,7 @@ export const flowMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: ['src/engine/turn/run-steps.'],
     rows: [
       [

@@ -48,7 +48,7 @@ export const keyMutations = [
     ],
   },
   {
-    file: 'src/engine/idempotency/keyed-session.ts',
+    file: 'src/engine/turn/session/keyed-session.ts',
     tests: [...keyTests, 'src/engine/flow-engine.unknown-names.'],
     rows: [
       [
@@ -135,12 +135,12 @@ export const keyMutations = [
     rows: [['strangers wait for a lease', 'leaseName', { body: '{ return sessionId }' }]],
   },
   {
-    file: 'src/engine/turn/tools/turn-effects.ts',
+    file: 'src/engine/turn/effects/turn-effects.ts',
     tests: ['src/engine/flow-engine.uncertain-effects.'],
     rows: [['work under way begun again', 'TurnEffects.#resultUnderWay', { body: '{ return undefined }' }]],
   },
   {
-    file: 'src/engine/turn/commit/trim-lists.ts',
+    file: 'src/engine/turn/draft/trim-lists.ts',
     tests: keyTests,
     rows: [
       ['receipt of the first turn removed', 'trimReceipts', { piece: 'list[0]?.turn === 1 ? 1 : 0', becomes: '0' }],

@@ -129,7 +129,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: ['src/engine/flow-engine.taken-lock.'],
     rows: [
       ['turn goes on without its lock', 'loseLock', { statement: 'this.abort', becomes: '' }],
@@ -141,7 +141,7 @@ export const lockMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: ['src/engine/flow-engine.waiting.'],
     rows: [
       [

@@ -257,7 +257,7 @@ export const modelMutations = [
     ],
   },
   {
-    file: 'src/engine/model-call/budget-check.ts',
+    file: 'src/engine/budgets/budget-check.ts',
     tests: ['src/engine/model-call/attempts.budgets.'],
     rows: [
       [

@@ -154,7 +154,7 @@ export const sessionMutations = [
     ],
   },
   {
-    file: 'src/session/lists/copy-document.ts',
+    file: 'src/session/copy-document.ts',
     tests: ['src/session/lists/copy-document.', 'src/stores/memory/memory-store.'],
     rows: [
       [

@@ -6,7 +6,7 @@ const sameTests = ['src/engine/flow-engine.foreign-property.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const strangerMutations = [
   {
-    file: 'src/engine/sessions/foreign-session.ts',
+    file: 'src/engine/core/foreign-session.ts',
     tests: [...strangerTests, 'src/engine/flow-engine.get-session.'],
     rows: [
       [
@@ -86,7 +86,7 @@ export const strangerMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: strangerTests,
     rows: [['owner missing in the events of a turn', 'report', { piece: 'turn.owner = owner', becomes: '{}' }]],
   },

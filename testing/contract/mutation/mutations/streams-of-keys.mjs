@@ -7,7 +7,7 @@ const http = ['adapters/fetch/keys.']
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const streamOfKeyMutations = [
   {
-    file: 'src/engine/turn/turn-stream.ts',
+    file: 'src/engine/stream/turn-stream.ts',
     tests: follow,
     rows: [
       [
@@ -48,7 +48,7 @@ export const streamOfKeyMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-stream.ts',
+    file: 'src/engine/stream/turn-stream.ts',
     tests: onDisconnect,
     rows: [
       [
@@ -69,7 +69,7 @@ export const streamOfKeyMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/piece-queue.ts',
+    file: 'src/engine/stream/piece-queue.ts',
     tests: ['src/engine/turn/turn-stream.test'],
     rows: [
       [
@@ -80,7 +80,7 @@ export const streamOfKeyMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/piece-queue.ts',
+    file: 'src/engine/stream/piece-queue.ts',
     tests: onDisconnect,
     rows: [
       [

@@ -78,7 +78,7 @@ export const timeMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: durations,
     rows: [
       [

@@ -3,7 +3,7 @@
 /** @type {import('../apply-mutation.mjs').MutationGroups} */
 export const turnMutations = [
   {
-    file: 'src/engine/turn/flow-code-failure.ts',
+    file: 'src/engine/turn/control/flow-code-failure.ts',
     tests: ['src/engine/flow-engine.nested.'],
     rows: [
       [
@@ -134,7 +134,7 @@ export const turnMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/steps/collect-steps.ts',
+    file: 'src/engine/turn/draft/collect-steps.ts',
     tests: ['src/engine/turn/collect-steps.'],
     rows: [
       [

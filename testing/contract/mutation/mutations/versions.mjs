@@ -135,7 +135,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/sessions/foreign-session.ts',
+    file: 'src/engine/core/foreign-session.ts',
     tests: versionTests,
     rows: [
       [
@@ -168,7 +168,7 @@ export const versionMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/commit/turn-draft.ts',
+    file: 'src/engine/turn/draft/turn-draft.ts',
     tests: versionTests,
     rows: [
       [

@@ -158,7 +158,7 @@ export const wireMutations = [
     ],
   },
   {
-    file: 'src/engine/turn/turn-control.ts',
+    file: 'src/engine/turn/control/turn-control.ts',
     tests: ['src/engine/flow-engine.request-id.'],
     rows: [
       [

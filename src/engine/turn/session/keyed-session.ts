@@ -2,14 +2,14 @@
  * The session of a turn with an idempotency key. It is found before anything of the flow runs, because the turn may be
  * a repeat: then its recorded outcome is the answer.
  */
-import type { FlowConstructor } from '../../flow/flow-registry.js'
-import type { SessionDocument } from '../../session/session-document.js'
-import type { TurnInput } from '../input/check-input.js'
-import { findSession, noteRestart } from '../turn/session/find-session.js'
-import { giveBackLeases, takeLease } from '../turn/session/session-lease.js'
-import type { TurnControl } from '../turn/turn-control.js'
-import { claimId } from './claim-session.js'
-import { type Replay, replayOf } from './receipts.js'
+import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import type { SessionDocument } from '../../../session/session-document.js'
+import type { TurnInput } from '../../input/check-input.js'
+import { findSession, noteRestart } from './find-session.js'
+import { giveBackLeases, takeLease } from './session-lease.js'
+import type { TurnControl } from '../control/turn-control.js'
+import { claimId } from '../../idempotency/claim-session.js'
+import { type Replay, replayOf } from '../../idempotency/receipts.js'
 
 /** What a turn with a key starts from. */
 export type KeyedSession =

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest'
-import { FakeSessionStore, VirtualClock } from '../../../testing/index.js'
-import { EngineClosedError, SessionStoreError, TurnAbortedError } from '../../index.js'
-import { FlowSession } from '../../session/flow-session.js'
-import { StoreAccess } from '../../session/store-access.js'
-import type { EngineContext } from '../core/engine-context.js'
-import { EngineEvents } from '../core/engine-events.js'
+import { FakeSessionStore, VirtualClock } from '../../../../testing/index.js'
+import { EngineClosedError, SessionStoreError, TurnAbortedError } from '../../../index.js'
+import { FlowSession } from '../../../session/flow-session.js'
+import { StoreAccess } from '../../../session/store-access.js'
+import type { EngineContext } from '../../create-context.js'
+import { EngineEvents } from '../../core/engine-events.js'
 import { TurnControl } from './turn-control.js'
 
 function made() {

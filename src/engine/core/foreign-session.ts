@@ -1,8 +1,8 @@
 /** What an operation finds under an ID for a caller who names an owner, perhaps nobody. */
 import { isMalformed } from '../../errors/session-errors.js'
 import { ownerOf } from '../../session/session-codec.js'
-import type { EngineContext } from '../core/engine-context.js'
-import type { EngineEventMap } from '../core/engine-events.js'
+import type { EngineContext } from '../create-context.js'
+import type { EngineEventMap } from './engine-events.js'
 
 /** Who asks: the owner that a caller names, perhaps nobody. */
 export interface Caller {

@@ -2,21 +2,21 @@
  * The control of one turn: who it is, how long it may last, how it is aborted, and where its events go. What still runs
  * after an abort is ignored: its results, its errors and its events.
  */
-import { elapsedMs, monotonicTime } from '../../config/clock.js'
-import type { Deadline } from '../../config/deadlines.js'
-import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
-import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
-import { SessionConflictError, SessionStoreError } from '../../errors/session-errors.js'
-import type { LockHolder } from '../../session/lock/lock-line.js'
-import { onAbort } from '../../util/on-abort.js'
-import type { EngineContext, RunningTurn } from '../core/engine-context.js'
-import type { EngineEventMap, EngineEventName } from '../core/engine-events.js'
-import type { ExecuteResult, FailedTurn, SessionState } from '../core/engine-options.js'
-import type { TurnOutcome } from '../core/run-envelope.js'
-import type { RequestKey, TurnInput } from '../input/check-input.js'
-import type { TurnDraft } from './commit/turn-draft.js'
-import type { TurnEffects } from './tools/turn-effects.js'
-import type { TurnStream } from './turn-stream.js'
+import { elapsedMs, monotonicTime } from '../../../config/clock.js'
+import type { Deadline } from '../../../config/deadlines.js'
+import { TurnAbortedError, TurnTimeoutError } from '../../../errors/engine-errors.js'
+import type { FlowError, FlowErrorCode } from '../../../errors/flow-error.js'
+import { SessionConflictError, SessionStoreError } from '../../../errors/session-errors.js'
+import type { LockHolder } from '../../../session/lock/lock-line.js'
+import { onAbort } from '../../../util/on-abort.js'
+import type { EngineContext, RunningTurn } from '../../create-context.js'
+import type { EngineEventMap, EngineEventName } from '../../core/engine-events.js'
+import type { ExecuteResult, FailedTurn, SessionState } from '../../core/engine-options.js'
+import type { TurnOutcome } from '../../core/run-envelope.js'
+import type { RequestKey, TurnInput } from '../../input/check-input.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
+import type { TurnEffects } from '../effects/turn-effects.js'
+import type { TurnStream } from '../../stream/turn-stream.js'
 
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<

@@ -1,6 +1,6 @@
 /** The check of the options of `engine.stream`. */
 import { checkOptionNames, invalidInput, type OptionNames } from '../../util/options.js'
-import type { StreamOptions } from '../turn/flow-stream.js'
+import type { StreamOptions } from '../core/flow-stream.js'
 
 const names: OptionNames<StreamOptions> = { lastEventId: true, onDisconnect: true }
 

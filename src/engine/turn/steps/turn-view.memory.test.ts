@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { Keyv } from 'keyv'
 import { describe, expect, test } from 'vitest'
-import { flowOf, lines } from '../../../testing/contract/test-flows.js'
-import { Conversation, type ConversationOptions } from '../../../testing/index.js'
-import { go, LogicStep, type Message, reply, Step, type Turn, tool } from '../../index.js'
-import { bytesOfLists } from '../../session/document-bytes.js'
-import { KeyvSessionStore } from '../../stores/keyv/index.js'
+import { flowOf, lines } from '../../../../testing/contract/test-flows.js'
+import { Conversation, type ConversationOptions } from '../../../../testing/index.js'
+import { go, LogicStep, type Message, reply, Step, type Turn, tool } from '../../../index.js'
+import { bytesOfLists } from '../../../session/document-bytes.js'
+import { KeyvSessionStore } from '../../../stores/keyv/index.js'
 
 const photo = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' } as const
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { flowOf } from '../../../testing/contract/test-flows.js'
-import { Conversation, type ConversationOptions, VirtualClock } from '../../../testing/index.js'
-import { type FlowLogger, go, LogicStep, reply, type SessionDocument, type Turn } from '../../index.js'
+import { flowOf } from '../../../../testing/contract/test-flows.js'
+import { Conversation, type ConversationOptions, VirtualClock } from '../../../../testing/index.js'
+import { type FlowLogger, go, LogicStep, reply, type SessionDocument, type Turn } from '../../../index.js'
 
 /** A flow of one step, named `Start`, that does this in each turn. */
 function looking(look: (turn: Turn) => unknown, options: ConversationOptions = {}): Conversation {

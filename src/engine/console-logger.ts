@@ -1,5 +1,5 @@
 /** The default logger: the console of the runtime. */
-import type { FlowLogger } from '../../flow/turn.js'
+import type { FlowLogger } from '../flow/turn.js'
 
 /**
  * Writes to the console. A text with a `%` goes in as an argument of the format, because a console reads `%s` and the

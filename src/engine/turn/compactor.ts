@@ -2,12 +2,12 @@
  * What the engine asks of a compactor, which keeps memories short. It comes with the policies of a
  * flow (`src/compaction`).
  */
-import type { FlowRegistry } from '../flow/flow-registry.js'
-import type { ModelBudgets } from '../model/model-budget.js'
-import type { SessionDocument } from '../session/session-document.js'
-import type { TurnDraft } from './turn/commit/turn-draft.js'
-import type { FlowSteps } from './turn/steps/collect-steps.js'
-import type { TurnControl } from './turn/turn-control.js'
+import type { FlowRegistry } from '../../flow/flow-registry.js'
+import type { ModelBudgets } from '../../model/model-budget.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import type { TurnDraft } from './draft/turn-draft.js'
+import type { FlowSteps } from './draft/collect-steps.js'
+import type { TurnControl } from './control/turn-control.js'
 
 /** Keeps the memories of one flow short. */
 export interface Compactor {

@@ -1,6 +1,6 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { FlowError } from '../../errors/flow-error.js'
-import type { ExecuteResult, RunResponseType } from '../core/engine-options.js'
+import type { ExecuteResult, RunResponseType } from './engine-options.js'
 
 /**
  * Why a new session answers and not the one that was asked for, as in `ExecuteResult`.

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { gate } from '../../../testing/contract/engine-harness.js'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
 import type { ExecuteResult } from '../core/engine-options.js'
-import type { FlowStreamEvent, StreamOptions } from './flow-stream.js'
+import type { FlowStreamEvent, StreamOptions } from '../core/flow-stream.js'
 import { TurnStream } from './turn-stream.js'
 
 function success(message: string): ExecuteResult {

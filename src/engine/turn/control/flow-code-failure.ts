@@ -2,10 +2,10 @@
  * What flow code threw, told apart from the engine's own failures. A flow may run another session, or use another
  * engine, and throw what that failed with. Such an error says nothing about this turn and its session.
  */
-import { flowCodeError, type LimitExceededError } from '../../errors/engine-errors.js'
-import { FlowError } from '../../errors/flow-error.js'
-import type { Awaitable } from '../../flow/base-step.js'
-import { thrownText } from '../core/error-text.js'
+import { flowCodeError, type LimitExceededError } from '../../../errors/engine-errors.js'
+import { FlowError } from '../../../errors/flow-error.js'
+import type { Awaitable } from '../../../flow/base-step.js'
+import { thrownText } from '../../core/error-text.js'
 import type { TurnControl } from './turn-control.js'
 
 /**

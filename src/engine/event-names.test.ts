@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { FlowEngine, MemorySessionStore } from '../../index.js'
+import { FlowEngine, MemorySessionStore } from '../index.js'
 
 const engine = new FlowEngine({ sessionStore: new MemorySessionStore() })
 

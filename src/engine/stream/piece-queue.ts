@@ -2,7 +2,7 @@
  * The pieces that wait for the reader of a stream, and the calls of `next` that wait for pieces. `turn-stream.ts`
  * decides which pieces there are.
  */
-import type { FlowStreamEvent } from './flow-stream.js'
+import type { FlowStreamEvent } from '../core/flow-stream.js'
 
 /** Pieces that the queue has room for. */
 const maxWaiting = 16

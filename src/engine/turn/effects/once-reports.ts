@@ -4,8 +4,8 @@
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { ObservedPromise } from '../../../util/observed-promise.js'
-import { shownName } from '../../../util/shown-name.js'
-import type { EngineContext } from '../../core/engine-context.js'
+import { shownName } from '../../../errors/shown-name.js'
+import type { EngineContext } from '../../create-context.js'
 import type { FailedTurn } from '../../core/engine-options.js'
 import { logFailure, maskedText, thrownText } from '../../core/error-text.js'
 

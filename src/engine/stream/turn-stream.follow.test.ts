@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
 import { TurnAbortedError } from '../../index.js'
 import type { ExecuteResult } from '../core/engine-options.js'
-import type { FlowStreamEvent } from './flow-stream.js'
+import type { FlowStreamEvent } from '../core/flow-stream.js'
 import { TurnStream } from './turn-stream.js'
 
 function success(message: string, more: Partial<ExecuteResult> = {}): ExecuteResult {

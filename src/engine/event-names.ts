@@ -2,9 +2,9 @@
  * The names of the events, for the check of what `engine.on` gets: a misspelt name would be a
  * listener that is never called.
  */
-import { invalidInput } from '../../errors/engine-errors.js'
-import { hintAt } from '../../util/options.js'
-import type { EngineEventName } from './engine-events.js'
+import { invalidInput } from '../errors/engine-errors.js'
+import { hintAt } from '../util/options.js'
+import type { EngineEventName } from './core/engine-events.js'
 
 const eventNames: { readonly [Name in EngineEventName]: true } = {
   'session:started': true,

@@ -1,16 +1,16 @@
 /** The {@link Turn} that flow code sees, made from the input, the draft and the control of the turn. */
-import { flowCodeError } from '../../errors/engine-errors.js'
-import type { FlowError } from '../../errors/flow-error.js'
-import { namespaceOf, namespacesOf } from '../../flow/conversation-memory.js'
-import { Flow } from '../../flow/flow.js'
-import { Step } from '../../flow/step.js'
-import type { StepTarget } from '../../flow/transition.js'
-import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../flow/turn.js'
-import { deepFreeze, isPlainObject, type JsonObject } from '../../util/json.js'
-import type { TurnInput } from '../input/check-input.js'
-import { storableContext, type TurnDraft } from './commit/turn-draft.js'
-import { TurnEffects } from './tools/turn-effects.js'
-import type { TurnControl } from './turn-control.js'
+import { flowCodeError } from '../../../errors/engine-errors.js'
+import type { FlowError } from '../../../errors/flow-error.js'
+import { namespaceOf, namespacesOf } from '../../../flow/conversation-memory.js'
+import { Flow } from '../../../flow/flow.js'
+import { Step } from '../../../flow/step.js'
+import type { StepTarget } from '../../../flow/transition.js'
+import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../../flow/turn.js'
+import { deepFreeze, isPlainObject, type JsonObject } from '../../../util/json.js'
+import type { TurnInput } from '../../input/check-input.js'
+import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
+import { TurnEffects } from '../effects/turn-effects.js'
+import type { TurnControl } from '../control/turn-control.js'
 
 /** A turn under way, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
 export class TurnView implements Turn {
