@@ -32,6 +32,7 @@ import { giveBackLeases, withLease } from './session/session-lease.js'
 import { attachSteps, collectSteps } from './steps/collect-steps.js'
 import { resolveModels } from './steps/resolve-models.js'
 import { runSteps } from './steps/run-steps.js'
+import type { TurnEffects } from './tools/turn-effects.js'
 import type { TurnControl } from './turn-control.js'
 
 /**
@@ -158,18 +159,17 @@ interface PreparedCommit {
   readonly compaction: Compaction | undefined
 }
 
-/** Waits for what `turn.once` writes, and hands the effects that the turn leaves to the draft. */
-function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> | undefined {
-  control.mayBeginEffects = false
-  return control.effects?.finish().then(() => {
-    control.check()
-    draft.effects = control.effects?.afterCommit
-  })
+/** Waits for what `turn.once` writes, and returns the effects that the turn leaves. */
+async function finishEffects(control: TurnControl, effects: TurnEffects): Promise<TurnDraft['effects']> {
+  await effects.finish()
+  control.check()
+  return effects.afterCommit
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
 async function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
-  await finishEffects(control, draft)
+  control.mayBeginEffects = false
+  if (control.effects !== undefined) draft.effects = await finishEffects(control, control.effects)
   const { clock, flows, generateId, mask } = control.engine
   const masked = maskTurn(mask, draft, input.userMessage)
   draft.budget?.keepTime(draft.usage)

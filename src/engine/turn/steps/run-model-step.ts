@@ -96,7 +96,7 @@ function questionOf(
  * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
  * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
  */
-async function useAnswer(
+function useAnswer(
   control: TurnControl,
   draft: TurnDraft,
   turn: TurnView,
@@ -112,8 +112,9 @@ async function useAnswer(
   countToolCalls(control, draft, calls.length)
   control.stream?.reset('tools')
   draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
-  const transition = await runTools({ control, draft, turn, step, tools }, calls, namespace)
-  return transition === undefined ? undefined : { transition }
+  return runTools({ control, draft, turn, step, tools }, calls, namespace).then(
+    (transition) => transition && { transition },
+  )
 }
 
 /** @throws `LimitExceededError` before any call of an answer runs that asks for too many. */
