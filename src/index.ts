@@ -128,5 +128,5 @@ export type {
   FlowRunInput,
   RunResponseType,
 } from './engine/core/engine-options.js'
-export { FlowEngine } from './engine/flow-engine.js'
 export type { FlowStream, FlowStreamEvent } from './engine/core/flow-stream.js'
+export { FlowEngine } from './engine/flow-engine.js'

@@ -3,9 +3,9 @@
  * commit of the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
  */
 import type { Compaction, Compactor } from '../engine/turn/compactor.js'
-import type { TurnDraft } from '../engine/turn/draft/turn-draft.js'
-import type { FlowSteps } from '../engine/turn/draft/collect-steps.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
+import type { FlowSteps } from '../engine/turn/draft/collect-steps.js'
+import type { TurnDraft } from '../engine/turn/draft/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'
 import { namespacesOf, summaryLength } from '../flow/conversation-memory.js'

@@ -3,8 +3,8 @@
  * (`swap-summary.ts`). If a summary fails, the messages stay, and only the usage of the failed calls is stored.
  */
 import { elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
-import { asFlowError } from '../engine/core/error-text.js'
 import type { BudgetCheck } from '../engine/budgets/budget-check.js'
+import { asFlowError } from '../engine/core/error-text.js'
 import { TurnControl } from '../engine/turn/control/turn-control.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'

@@ -12,7 +12,6 @@ import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
-import { createEngineContext, type EngineContext } from './create-context.js'
 import type { EngineEventMap, EngineEventName, EngineListener } from './core/engine-events.js'
 import type { EngineLimits } from './core/engine-limits.js'
 import type {
@@ -25,6 +24,8 @@ import type {
   FlowRunInput,
   RunResponseType,
 } from './core/engine-options.js'
+import type { FlowStream, StreamOptions } from './core/flow-stream.js'
+import { createEngineContext, type EngineContext } from './create-context.js'
 import { checkEventName } from './event-names.js'
 import { claimNamedSession, type NamedSession } from './idempotency/claim-named-session.js'
 import { cancelTurn } from './lock/cancel-turn.js'
@@ -34,9 +35,8 @@ import { listSessions } from './sessions/list-sessions.js'
 import { executeDelete } from './sessions/remove-session.js'
 import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
 import { sweep } from './sessions/sweep.js'
-import { executeTurn } from './turn/execute-turn.js'
-import type { FlowStream, StreamOptions } from './core/flow-stream.js'
 import { TurnStream } from './stream/turn-stream.js'
+import { executeTurn } from './turn/execute-turn.js'
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.

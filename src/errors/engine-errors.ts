@@ -2,8 +2,9 @@
  * What can go wrong around a session: registration, input, limits, models, tools, flow code and time.
  * Each class keeps its facts in fields and its sentence in the message.
  */
-import { shownName } from './shown-name.js'
+
 import { FlowError } from './flow-error.js'
+import { shownName } from './shown-name.js'
 
 /** No flow is registered under this name. */
 export class FlowNotFoundError extends FlowError {

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { documentOf } from '../../testing/contract/session-bench.js'
-import { decodeSession } from './session-codec.js'
-import type { SessionDocument } from './session-document.js'
 import { copyDocument, frozenCopy } from './copy-document.js'
 import { shareList } from './lists/shared-lists.js'
+import { decodeSession } from './session-codec.js'
+import type { SessionDocument } from './session-document.js'
 
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 

@@ -3,8 +3,8 @@
  * all the way down are shared, and a frozen copy shares what it has in common with the copy before it.
  */
 import { isPlainObject, setOwn } from '../util/json.js'
-import type { SessionDocument } from './session-document.js'
 import { isFrozenList } from './lists/shared-lists.js'
+import type { SessionDocument } from './session-document.js'
 
 /** A copy of `document` that may be changed: it shares with it nothing but frozen lists. */
 export function copyDocument(document: SessionDocument): SessionDocument {

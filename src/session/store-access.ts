@@ -105,16 +105,12 @@ export class StoreAccess {
     caller?: { readonly owner?: string | undefined },
     turnId?: string | undefined,
   ): Promise<unknown> {
-    return this.#watched('load', sessionId, turnId, () => this.#load(sessionId, caller))
-  }
-
-  async #load(sessionId: string, caller: { readonly owner?: string | undefined } | undefined): Promise<unknown> {
-    try {
-      const stored: unknown = await this.#bounded(() => this.store.load(sessionId, caller))
-      return stored ?? undefined
-    } catch (cause) {
-      throw asStoreError('load', sessionId, cause)
-    }
+    const load = (): Promise<unknown> =>
+      this.#bounded<unknown>(
+        () => this.store.load(sessionId, caller),
+        (cause) => asStoreError('load', sessionId, cause),
+      )
+    return this.#watched('load', sessionId, turnId, load)
   }
 
   /**
@@ -284,15 +280,16 @@ export class StoreAccess {
   }
 
   /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
-  async #attemptWrite(write: Write): Promise<void> {
+  #attemptWrite(write: Write): Promise<void> {
     const startedAt = monotonicTime(this.#clock)
-    write.holder?.check()
-    try {
-      return await this.#bounded(write.attempt)
-    } catch (error) {
+    const attempt = (): Promise<void> => {
+      write.holder?.check()
+      return write.attempt()
+    }
+    return this.#bounded(attempt).catch((error: unknown) => {
       if (isSessionConflict(error)) throw error
       return this.#settle(write, error, startedAt)
-    }
+    })
   }
 
   /** Reads back what is stored, and repeats the write where it did not take effect. Has a deadline for all of it. */
@@ -347,7 +344,7 @@ export class StoreAccess {
   async #readBack(sessionId: string): Promise<Found> {
     try {
       const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
-      return stored === undefined || stored === null ? 'missing' : { revision: revisionOf(stored), stored }
+      return stored === undefined ? 'missing' : { revision: revisionOf(stored), stored }
     } catch (error) {
       // Something is stored that the store cannot read.
       if (isSessionConflict(error)) return 'unreadable'
@@ -355,30 +352,37 @@ export class StoreAccess {
     }
   }
 
-  /** Runs one operation under its deadline. A result that comes later is ignored. */
-  #bounded<T>(operation: () => Promise<T>): Promise<T> {
+  /**
+   * Runs one operation under its deadline. A result that comes later is ignored.
+   *
+   * @param toError - Makes the error to fail with. Default: what the operation, or its deadline, failed with.
+   */
+  #bounded<T>(operation: () => Promise<T>, toError = (cause: unknown): unknown => cause): Promise<T> {
     return new Promise((resolve, reject) => {
       let deadline: Deadline | undefined
-      // What throws at once rejects, as all does that is thrown in here. A store may return
-      // something else than a promise.
-      Promise.resolve(operation()).then(
-        (value) => {
-          deadline?.cancel()
-          resolve(value)
-        },
-        (error: unknown) => {
-          deadline?.cancel()
-          reject(error)
-        },
-      )
-      deadline = this.#deadlines.set(this.#timeoutMs, (failure) => {
-        reject(
-          failure ??
-            new LimitExceededError({ limit: 'storeTimeoutMs', value: this.#timeoutMs, problem: 'A store operation' }),
-        )
-      })
+      const fail = (cause: unknown): void => {
+        deadline?.cancel()
+        reject(toError(cause))
+      }
+      const succeed = (value: T): void => {
+        deadline?.cancel()
+        // A store in JavaScript may have `null` for nothing.
+        resolve(value ?? (undefined as T))
+      }
+      try {
+        // It may return something other than a promise.
+        Promise.resolve(operation()).then(succeed, fail)
+      } catch (thrown) {
+        fail(thrown)
+        return
+      }
+      deadline = this.#deadlines.set(this.#timeoutMs, (failure) => fail(failure ?? tookTooLong(this.#timeoutMs)))
     })
   }
+}
+
+function tookTooLong(timeoutMs: number): LimitExceededError {
+  return new LimitExceededError({ limit: 'storeTimeoutMs', value: timeoutMs, problem: 'A store operation' })
 }
 
 /** Throws the error of a write that took no effect, or of which nobody can know it. */

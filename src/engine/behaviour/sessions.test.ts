@@ -10,8 +10,8 @@ import {
   SessionFlowInvariantError,
   type SessionStore,
 } from '../../index.js'
-import { createEngineContext } from '../create-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
+import { createEngineContext } from '../create-context.js'
 import { eraseOwner } from '../sessions/erase-owner.js'
 import type { SweepOptions } from '../sessions/session-options.js'
 

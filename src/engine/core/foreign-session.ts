@@ -27,22 +27,24 @@ export interface Found {
  * @param orUnknown - Whether one whose owner cannot be read counts as the caller's. Default `false`.
  * @throws `SessionStoreError`, and `SessionFlowInvariantError` where the caller's own session cannot be read.
  */
-export async function loadFor(
+export function loadFor(
   { session }: EngineContext,
   sessionId: string,
   { owner, turnId }: Caller & { readonly turnId?: string },
   orUnknown = false,
 ): Promise<Found> {
-  try {
-    const stored = await session.access.loadUnchecked(sessionId, { owner }, turnId)
-    if (stored === undefined) return { stored, isForeign: false }
-    const storedOwner = ownerOf(stored)
-    const isForeign = storedOwner !== owner
-    return { stored: isForeign ? undefined : stored, isForeign, owner: storedOwner }
-  } catch (error) {
-    if (!isMalformed(error) || error.owner === owner || (orUnknown && error.owner === undefined)) throw error
-    return { stored: undefined, isForeign: true, owner: error.owner }
-  }
+  return session.access.loadUnchecked(sessionId, { owner }, turnId).then(
+    (stored) => {
+      if (stored === undefined) return { stored, isForeign: false }
+      const storedOwner = ownerOf(stored)
+      const isForeign = storedOwner !== owner
+      return { stored: isForeign ? undefined : stored, isForeign, owner: storedOwner }
+    },
+    (error: unknown) => {
+      if (!isMalformed(error) || error.owner === owner || (orUnknown && error.owner === undefined)) throw error
+      return { stored: undefined, isForeign: true, owner: error.owner }
+    },
+  )
 }
 
 /** Reports that somebody asked for another owner's session. */

@@ -5,9 +5,9 @@
 import type { LimitExceededError } from '../../errors/engine-errors.js'
 import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
 import { decodeSession } from '../../session/session-codec.js'
-import { loadFor, reportForeign } from './foreign-session.js'
 import type { EngineContext } from '../create-context.js'
 import type { SessionState } from './engine-options.js'
+import { loadFor, reportForeign } from './foreign-session.js'
 
 /**
  * Asks the store, once and without the lock. Another owner's session counts as none. Does not reject.

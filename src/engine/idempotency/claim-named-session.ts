@@ -1,6 +1,7 @@
 /** The session of a message whose client may name another session than the one that has answered the message. */
-import type { EngineContext } from '../create-context.js'
+
 import { registeredName } from '../core/registered-name.js'
+import type { EngineContext } from '../create-context.js'
 import { hasReceipt } from './receipts.js'
 import { requestKeyOf } from './request-key.js'
 import { readStored } from './stored-session.js'

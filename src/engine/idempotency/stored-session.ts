@@ -2,8 +2,8 @@
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { loadFor } from '../core/foreign-session.js'
-import { checkFlowName } from '../turn/session/find-session.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
+import { checkFlowName } from '../turn/session/find-session.js'
 
 /** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */
 type Reader = Pick<TurnControl, 'engine' | 'flowName'> & Partial<Pick<TurnControl, 'turnId'>>

@@ -5,10 +5,10 @@ import { answer, delta, finish, pieces, type Watched, watched } from '../../../t
 import { VirtualClock } from '../../../testing/index.js'
 import { Deadlines } from '../../config/deadlines.js'
 import { type ModelRequest, type ModelStreamPart, type RuntimeModel, TurnAbortedError } from '../../index.js'
-import type { EngineContext } from '../create-context.js'
 import { resolveLimits } from '../core/engine-limits.js'
-import { TurnControl } from '../turn/control/turn-control.js'
+import type { EngineContext } from '../create-context.js'
 import { TurnStream } from '../stream/turn-stream.js'
+import { TurnControl } from '../turn/control/turn-control.js'
 import { ModelAttempt } from './model-attempt.js'
 
 const clocks: VirtualClock[] = []

@@ -17,8 +17,8 @@ import type {
 import type { ResolvedModel } from '../../model/model-registry.js'
 import type { JsonObject } from '../../util/json.js'
 import { limitExceeded } from '../core/engine-limits.js'
-import type { TurnControl } from '../turn/control/turn-control.js'
 import type { TurnStream } from '../stream/turn-stream.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 
 /** The failure of an attempt whose answer did not come, or not all of it. Treated as a failure of the provider. */
 export class AttemptFailure extends Error {

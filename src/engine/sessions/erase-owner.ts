@@ -3,8 +3,8 @@
  * owner: see decision 0141.
  */
 import { atMost } from '../close-engine.js'
-import type { EngineContext } from '../create-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
+import type { EngineContext } from '../create-context.js'
 import { checkOwner } from './check-session-options.js'
 import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'

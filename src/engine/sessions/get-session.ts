@@ -4,9 +4,9 @@ import type { SessionDocument } from '../../session/session-document.js'
 import { deepFreeze } from '../../util/json.js'
 import { checkOptionNames, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
+import { type Caller, loadFor, reportForeign } from '../core/foreign-session.js'
 import type { EngineContext } from '../create-context.js'
 import { checkRequestId } from '../input/check-input.js'
-import { type Caller, loadFor, reportForeign } from '../core/foreign-session.js'
 
 /**
  * A stored session, frozen; `undefined` where there is none.

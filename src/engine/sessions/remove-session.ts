@@ -8,13 +8,13 @@ import type { SharedDelete } from '../../session/lock/lock-request.js'
 import { ownerOf, refuseNewerLayout } from '../../session/session-codec.js'
 import { revisionOf } from '../../session/store-access.js'
 import { isSessionId } from '../../util/patterns.js'
-import type { EngineContext } from '../create-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
+import { loadFor, reportForeign } from '../core/foreign-session.js'
 import { deleteFailure, deleteSuccess } from '../core/run-envelope.js'
+import type { EngineContext } from '../create-context.js'
 import { checkRequestId, checkSessionId } from '../input/check-input.js'
 import { deleteWait } from '../lock/lock-waits.js'
-import { loadFor, reportForeign } from '../core/foreign-session.js'
 
 /** Removes a session under its lock. A missing one, or an empty ID, is a success. Never rejects. */
 export async function executeDelete(

@@ -8,8 +8,8 @@
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../core/engine-options.js'
-import { checkStreamOptions } from './check-stream-options.js'
 import type { FlowStream, FlowStreamEvent, StreamOptions, StreamResetReason } from '../core/flow-stream.js'
+import { checkStreamOptions } from './check-stream-options.js'
 import { finished, PieceQueue, type Read } from './piece-queue.js'
 
 const resumed: FlowStreamEvent = { type: 'reset', reason: 'resume' }

@@ -1,19 +1,19 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
 import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { isRequestId } from '../../util/patterns.js'
-import type { EngineContext } from '../create-context.js'
 import type { ExecuteResult, FlowRunInput } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
 import { registeredName } from '../core/registered-name.js'
 import { failureEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { lookUpState, stateUnseen } from '../core/session-state.js'
+import type { EngineContext } from '../create-context.js'
 import { answerRepeat, replayBeforeLock } from '../idempotency/answer-repeat.js'
 import { requestKeyOf } from '../idempotency/request-key.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from '../input/check-input.js'
 import { turnWait } from '../lock/lock-waits.js'
-import { runTurn } from './run-turn.js'
-import { TurnControl } from './control/turn-control.js'
 import type { TurnStream } from '../stream/turn-stream.js'
+import { TurnControl } from './control/turn-control.js'
+import { runTurn } from './run-turn.js'
 
 /**
  * Runs one turn. Never rejects.

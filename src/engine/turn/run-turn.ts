@@ -12,26 +12,27 @@ import { nextRevision } from '../../session/revision.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
-import { type Compaction, compactorOf } from './compactor.js'
 import { registeredName } from '../core/registered-name.js'
 import { successEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
-import { openKeyedSession } from './session/keyed-session.js'
 import type { Replay } from '../idempotency/receipts.js'
 import type { TurnInput } from '../input/check-input.js'
 import { applyPolicy } from '../lock/busy.js'
 import { maskTurn } from './commit/mask-turn.js'
 import { settleTurnError } from './commit/settle-turn-error.js'
-import type { TurnDraft } from './draft/turn-draft.js'
+import { type Compaction, compactorOf } from './compactor.js'
 import { ofFlowCode } from './control/flow-code-failure.js'
+import type { TurnControl } from './control/turn-control.js'
+import { attachSteps, collectSteps } from './draft/collect-steps.js'
+import type { TurnDraft } from './draft/turn-draft.js'
+import type { TurnEffects } from './effects/turn-effects.js'
 import { recoverTurn } from './recover-turn.js'
+import { openKeyedSession } from './session/keyed-session.js'
 import { loadSession } from './session/load-session.js'
 import { checkStates } from './session/parse-states.js'
 import { giveBackLeases, withLease } from './session/session-lease.js'
-import { attachSteps, collectSteps } from './draft/collect-steps.js'
 import { resolveModels } from './steps/resolve-models.js'
 import { runSteps } from './steps/run-steps.js'
-import type { TurnControl } from './control/turn-control.js'
 
 /**
  * Runs one turn. Does not reject.
@@ -153,18 +154,17 @@ interface PreparedCommit {
   readonly compaction: Compaction | undefined
 }
 
-/** Waits for what `turn.once` writes, and hands the effects that the turn leaves to the draft. */
-function finishEffects(control: TurnControl, draft: TurnDraft): Promise<void> | undefined {
-  control.mayBeginEffects = false
-  return control.effects?.finish().then(() => {
-    control.check()
-    draft.effects = control.effects?.afterCommit
-  })
+/** Waits for what `turn.once` writes, and returns the effects that the turn leaves. */
+async function finishEffects(control: TurnControl, effects: TurnEffects): Promise<TurnDraft['effects']> {
+  await effects.finish()
+  control.check()
+  return effects.afterCommit
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
 async function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
-  await finishEffects(control, draft)
+  control.mayBeginEffects = false
+  if (control.effects !== undefined) draft.effects = await finishEffects(control, control.effects)
   const { clock, flows, generateId, mask } = control.engine
   const masked = maskTurn(mask, draft, input.userMessage)
   draft.budget?.keepTime(draft.usage)

@@ -3,8 +3,8 @@ import { FakeSessionStore, VirtualClock } from '../../../../testing/index.js'
 import { EngineClosedError, SessionStoreError, TurnAbortedError } from '../../../index.js'
 import { FlowSession } from '../../../session/flow-session.js'
 import { StoreAccess } from '../../../session/store-access.js'
-import type { EngineContext } from '../../create-context.js'
 import { EngineEvents } from '../../core/engine-events.js'
+import type { EngineContext } from '../../create-context.js'
 import { TurnControl } from './turn-control.js'
 
 function made() {

@@ -9,14 +9,14 @@ import type { FlowError, FlowErrorCode } from '../../../errors/flow-error.js'
 import { SessionConflictError, SessionStoreError } from '../../../errors/session-errors.js'
 import type { LockHolder } from '../../../session/lock/lock-line.js'
 import { onAbort } from '../../../util/on-abort.js'
-import type { EngineContext, RunningTurn } from '../../create-context.js'
 import type { EngineEventMap, EngineEventName } from '../../core/engine-events.js'
 import type { ExecuteResult, FailedTurn, SessionState } from '../../core/engine-options.js'
 import type { TurnOutcome } from '../../core/run-envelope.js'
+import type { EngineContext, RunningTurn } from '../../create-context.js'
 import type { RequestKey, TurnInput } from '../../input/check-input.js'
+import type { TurnStream } from '../../stream/turn-stream.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnEffects } from '../effects/turn-effects.js'
-import type { TurnStream } from '../../stream/turn-stream.js'
 
 /** What a turn adds to the payload of an event, besides what every event of a turn carries. */
 type Extra<Name extends EngineEventName> = Omit<

@@ -6,7 +6,7 @@ import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import { loadFor, reportForeign } from '../../core/foreign-session.js'
+import { type Found, loadFor, reportForeign } from '../../core/foreign-session.js'
 import type { TurnControl } from '../control/turn-control.js'
 
 /**
@@ -22,7 +22,20 @@ export async function findSession(
   owner: string | undefined,
   flowClass: FlowConstructor,
 ): Promise<SessionDocument | undefined> {
-  const stored = await loadOf(control, sessionId, owner)
+  let found: Found
+  try {
+    found = await loadFor(control.engine, sessionId, { owner, turnId: control.turnId })
+  } catch (error) {
+    if (isMalformed(error)) setOwner(control, { owner })
+    throw error
+  }
+  const { stored, isForeign } = found
+  if (isForeign) {
+    reportForeign(control.engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
+  }
+  if (stored !== undefined || isForeign) setOwner(control, { owner: found.owner })
+  // Those who wait go on with the session that the turn is about to create.
+  else setOwner(control, control.unstoredId === sessionId ? { owner } : undefined)
   control.check()
   control.stateOfGivenId = 'none'
   if (stored === undefined) return undefined
@@ -48,27 +61,9 @@ export function noteRestart(
   control.restarted = reason
 }
 
-/**
- * What is stored; `undefined` where there is nothing, or another owner's session. The lock notes whose session it is.
- */
-async function loadOf(control: TurnControl, sessionId: string, owner: string | undefined): Promise<unknown> {
-  const { engine, lockHolder, ids } = control
-  const setOwner = (stored: unknown): void => {
-    if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
-  }
-  try {
-    const found = await loadFor(engine, sessionId, { owner, turnId: control.turnId })
-    const { stored, isForeign } = found
-    if (isForeign) reportForeign(engine, { ...ids, sessionId, operation: 'run' }, { owner }, found.owner)
-    // Those who wait go on with the session that the turn is about to create.
-    const isKnown = stored !== undefined || isForeign
-    if (isKnown) setOwner({ owner: found.owner })
-    else setOwner(control.unstoredId === sessionId ? { owner } : undefined)
-    return stored
-  } catch (error) {
-    if (isMalformed(error)) setOwner({ owner })
-    throw error
-  }
+/** The lock notes whose session it is. @param stored - What has the owner; `undefined` if nothing is stored. */
+function setOwner({ engine, lockHolder }: TurnControl, stored: { readonly owner?: unknown } | undefined): void {
+  if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
 }
 
 /** @throws `SessionFlowMismatchError` */

@@ -7,15 +7,16 @@ import { Flow } from '../../../flow/flow.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../../model/model-budget.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../../session/session-document.js'
+import { isPromise } from '../../../util/is-promise.js'
 import { isoTime } from '../../../util/iso-time.js'
-import { claimNext, type KeyedSession } from './keyed-session.js'
+import { BudgetCheck } from '../../budgets/budget-check.js'
 import type { Replay } from '../../idempotency/receipts.js'
 import type { TurnInput } from '../../input/check-input.js'
-import { BudgetCheck } from '../../budgets/budget-check.js'
-import { storableContext, TurnDraft } from '../draft/turn-draft.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { FlowSteps } from '../draft/collect-steps.js'
+import { storableContext, TurnDraft } from '../draft/turn-draft.js'
 import { findSession, noteRestart } from './find-session.js'
+import { claimNext, type KeyedSession } from './keyed-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
 
@@ -39,45 +40,57 @@ export async function loadSession(
   parts: SessionParts,
   keyed: Exclude<KeyedSession, { readonly replay: Replay }> | undefined,
 ): Promise<TurnDraft | Replay> {
-  const { flowClass } = parts
-  if (keyed !== undefined)
-    return keyed.loaded === undefined
-      ? startNew(control, input, parts, keyed.newId)
-      : restore(control, input, parts, keyed.loaded)
-  const { sessionId } = input
-  // A client never chooses an ID: the session that starts for an unknown one has a new ID.
-  if (sessionId === undefined) return startNew(control, input, parts, undefined)
-  const loaded = await findSession(control, sessionId, input.owner, flowClass)
-  if (loaded?.runStatus === 'running') return restore(control, input, parts, loaded)
-  // The client knows the ID from a turn that was interrupted.
-  if (loaded === undefined && control.unstoredId === sessionId) return startNew(control, input, parts, sessionId)
-  noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
-  return startNew(control, input, parts, undefined)
+  let start = keyed ?? (await findNamed(control, input, parts.flowClass))
+  while (start.loaded !== undefined) {
+    const { loaded } = start
+    const restoring = restoreSession(control, parts.flow, parts.flowClass, parts.steps, loaded)
+    const restored = isPromise(restoring) ? await restoring : restoring
+    if (typeof restored !== 'string') return goOn(control, input, parts, restored, loaded)
+    noteRestart(control, loaded.id, restored)
+    if (input.idempotency === undefined) return startNew(control, input, parts, undefined)
+    const next = await claimNext(control, input, parts.flowClass)
+    if (next.replay !== undefined) return next.replay
+    start = next
+  }
+  return startNew(control, input, parts, start.newId)
 }
 
-/** Goes on with a stored session, or starts a new one where the flow does not continue it. */
-async function restore(
+/** What a turn starts from: a stored session, or a new one, whose ID may be known already. */
+type Start =
+  | { readonly loaded: SessionDocument; readonly newId?: undefined }
+  | { readonly loaded?: undefined; readonly newId: string | undefined }
+
+const anyNewSession: Start = { newId: undefined }
+
+/** The session that the input names, if the turn goes on with it. */
+async function findNamed(
+  control: TurnControl,
+  { sessionId, owner }: TurnInput,
+  flowClass: FlowConstructor,
+): Promise<Start> {
+  // A client never chooses an ID: the session that starts for an unknown one has a new ID.
+  if (sessionId === undefined) return anyNewSession
+  const loaded = await findSession(control, sessionId, owner, flowClass)
+  if (loaded?.runStatus === 'running') return { loaded }
+  // The client knows the ID from a turn that was interrupted.
+  if (loaded === undefined && control.unstoredId === sessionId) return { newId: sessionId }
+  noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
+  return anyNewSession
+}
+
+/** Goes on with a stored session. */
+function goOn(
   control: TurnControl,
   input: TurnInput,
   parts: SessionParts,
+  restored: SessionDocument,
   loaded: SessionDocument,
-): Promise<TurnDraft | Replay> {
-  const { flow, flowClass, steps } = parts
-  const restored = await restoreSession(control, flow, flowClass, steps, loaded)
-  if (typeof restored !== 'string') {
-    Flow.setContext(flow, restored.flow.context)
-    control.emit('session:restored', {})
-    const draft = begin(control, input, parts, restored, loaded)
-    if (isElsewhere(loaded, restored, steps)) draft.enterAnew()
-    return draft
-  }
-  noteRestart(control, loaded.id, restored)
-  if (input.idempotency === undefined) return startNew(control, input, parts, undefined)
-  const keyed = await claimNext(control, input, flowClass)
-  if (keyed.replay !== undefined) return keyed.replay
-  return keyed.loaded === undefined
-    ? startNew(control, input, parts, keyed.newId)
-    : restore(control, input, parts, keyed.loaded)
+): TurnDraft {
+  Flow.setContext(parts.flow, restored.flow.context)
+  control.emit('session:restored', {})
+  const draft = begin(control, input, parts, restored, loaded)
+  if (isElsewhere(loaded, restored, parts.steps)) draft.enterAnew()
+  return draft
 }
 
 function begin(

@@ -5,8 +5,8 @@ import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import { issueText } from '../../../model/schema-issues.js'
 import type { SessionDocument, SessionStep } from '../../../session/session-document.js'
 import { copyJson, isPlainObject, type JsonObject } from '../../../util/json.js'
-import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 
 /** Fields that an error message names. */
 const maxFields = 5

@@ -8,15 +8,15 @@ import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import { Flow } from '../../../flow/flow.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { moveBytes } from '../../../session/attachments.js'
-import { toCurrentLayout } from '../../../session/layout-1.js'
 import { copyDocument } from '../../../session/copy-document.js'
+import { toCurrentLayout } from '../../../session/layout-1.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { copyJson, isPlainObject } from '../../../util/json.js'
-import { TurnDraft } from '../draft/turn-draft.js'
 import { ofFlowCode } from '../control/flow-code-failure.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { FlowSteps } from '../draft/collect-steps.js'
+import { TurnDraft } from '../draft/turn-draft.js'
 import { replaceFormerSteps } from './former-steps.js'
 import { parseStates } from './parse-states.js'
 
@@ -24,30 +24,58 @@ import { parseStates } from './parse-states.js'
 const fixedFields = ['revision', 'owner', 'createdAt', 'receipts', 'effects'] as const
 
 /**
- * The document that the turn starts from, or why a new session starts in its place.
+ * Restores a session: at once if no hook of the flow and no schema has to be waited for.
  *
  * @param loaded - The session as it is stored. It is not changed.
  * @throws `SessionFlowInvariantError` for a session that this version of the flow cannot continue.
  */
-export async function restoreSession(
+export function restoreSession(
   control: TurnControl,
   flow: Flow,
   flowClass: FlowConstructor,
   steps: FlowSteps,
   loaded: SessionDocument,
-): Promise<SessionDocument | 'outdated' | 'flow'> {
-  if (loaded.flow.version > flowClass.version) throw otherVersion(loaded, flowClass)
-  let document: SessionDocument | null = toCurrentLayout(loaded)
-  if (loaded.flow.version < flowClass.version) document = await migrate(control, flowClass, loaded, document)
-  if (document !== null && flow.onRestore !== Flow.prototype.onRestore) {
-    // From here on, a failure aborts the session. Not one of an older version: there the new release may be at fault.
-    const isOlder = loaded.flow.version < flowClass.version
-    if (!isOlder) control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
-    document = await callHook(control, 'onRestore', loaded, document, (copy) => flow.onRestore(copy))
-    control.draft = undefined
-  }
-  if (document === null) return 'flow'
-  document = replaceFormerSteps(document, steps)
+): Restored | Promise<Restored> {
+  const { version } = loaded.flow
+  if (version > flowClass.version) throw otherVersion(loaded, flowClass)
+  const document = toCurrentLayout(loaded)
+  const hasHook = version < flowClass.version || flow.onRestore !== Flow.prototype.onRestore
+  // Most flows have no hook, and nothing to wait for.
+  if (!hasHook) return checkRestored(control, flowClass, steps, document)
+  return callHooks(control, flow, flowClass, steps, loaded, document).then((changed) =>
+    changed === null ? 'flow' : checkRestored(control, flowClass, steps, changed),
+  )
+}
+
+/** The document that the turn starts from, or why a new session starts in its place. */
+type Restored = SessionDocument | 'outdated' | 'flow'
+
+/** The document as `migrate` and `onRestore` of the flow leave it; `null` if one of them asks for a new session. */
+async function callHooks(
+  control: TurnControl,
+  flow: Flow,
+  flowClass: FlowConstructor,
+  steps: FlowSteps,
+  loaded: SessionDocument,
+  document: SessionDocument,
+): Promise<SessionDocument | null> {
+  const isOlder = loaded.flow.version < flowClass.version
+  const migrated = isOlder ? await migrate(control, flowClass, loaded, document) : document
+  if (migrated === null || flow.onRestore === Flow.prototype.onRestore) return migrated
+  // From here on, a failure aborts the session. Not one of an older version: there the new release may be at fault.
+  if (!isOlder) control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
+  const changed = await callHook(control, 'onRestore', loaded, migrated, (copy) => flow.onRestore(copy))
+  control.draft = undefined
+  return changed
+}
+
+function checkRestored(
+  control: TurnControl,
+  flowClass: FlowConstructor,
+  steps: FlowSteps,
+  restored: SessionDocument,
+): Restored | Promise<SessionDocument> {
+  const document = replaceFormerSteps(restored, steps)
   if (isOutdated(document, flowClass, control.engine.outdated)) return 'outdated'
   checkCurrentStep(document, steps)
   return steps.stateSchemas === undefined ? document : parseStates(control, document, steps.stateSchemas)

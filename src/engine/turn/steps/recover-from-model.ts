@@ -4,8 +4,8 @@ import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
 import { Transition } from '../../../flow/transition.js'
 import type { ModelBlockedDetails } from '../../../flow/turn.js'
-import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnView } from './turn-view.js'
 
 /**

@@ -15,12 +15,12 @@ import { limitExceeded } from '../../core/engine-limits.js'
 import { chooseModel } from '../../model-call/choose-model.js'
 import { type ModelAnswer, modelError, textOf } from '../../model-call/model-answer.js'
 import type { ModelQuestion } from '../../model-call/model-attempt.js'
+import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { runTools } from '../tools/run-tools.js'
-import type { TurnControl } from '../control/turn-control.js'
-import type { TurnView } from './turn-view.js'
 import { recoverFromModel } from './recover-from-model.js'
 import { outputOf, readOutput } from './structured-output.js'
+import type { TurnView } from './turn-view.js'
 
 type Tools = ReadonlyMap<string, Tool>
 
@@ -96,7 +96,7 @@ function questionOf(
  * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
  * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
  */
-async function useAnswer(
+function useAnswer(
   control: TurnControl,
   draft: TurnDraft,
   turn: TurnView,
@@ -112,8 +112,9 @@ async function useAnswer(
   countToolCalls(control, draft, calls.length)
   control.stream?.reset('tools')
   draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
-  const transition = await runTools({ control, draft, turn, step, tools }, calls, namespace)
-  return transition === undefined ? undefined : { transition }
+  return runTools({ control, draft, turn, step, tools }, calls, namespace).then(
+    (transition) => transition && { transition },
+  )
 }
 
 /** @throws `LimitExceededError` before any call of an answer runs that asks for too many. */

@@ -10,20 +10,22 @@ import { Flow } from '../../../flow/flow.js'
 import { LogicStep } from '../../../flow/logic-step.js'
 import { Step } from '../../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../../flow/transition.js'
+import { isPromise } from '../../../util/is-promise.js'
 import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnInput } from '../../input/check-input.js'
-import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnControl } from '../control/turn-control.js'
-import { TurnView } from './turn-view.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
+import { TurnView } from './turn-view.js'
 
 /** Runs steps until the draft has its reply. */
 export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
   const turn = new TurnView(control, input, draft)
   if (draft.currentStep !== null) {
     control.emit('step:resume', { step: draft.currentStep })
-    const returned: unknown = await draft.steps.require(draft.currentStep).onRestore(turn)
-    refuseTransition(returned, 'onRestore', draft.currentStep)
+    const returned: unknown = draft.steps.require(draft.currentStep).onRestore(turn)
+    // Most hooks are not overridden and return nothing: there is nothing to wait for.
+    if (returned !== undefined) refuseTransition(await returned, 'onRestore', draft.currentStep)
     control.check()
   }
   const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
@@ -113,7 +115,8 @@ async function runLogicStep(
   turn: TurnView,
   step: LogicStep,
 ): Promise<{ readonly transition: Transition }> {
-  const returned: unknown = await step.run(turn)
+  const running: unknown = step.run(turn)
+  const returned = isPromise(running) ? await running : running
   control.check()
   if (Transition.isInstance(returned)) return { transition: returned }
   throw flowCodeError(
@@ -170,7 +173,6 @@ async function move(
   if (from !== null) {
     if (transition?.fields.kind === 'go') countMove(control, draft, from, to)
     const returned: unknown = draft.steps.require(from).onExit(turn)
-    // Most hooks are not overridden and return nothing: there is nothing to wait for.
     if (returned !== undefined) refuseTransition(await returned, 'onExit', from)
     control.check()
     control.emit('step:exit', { step: from })

@@ -8,9 +8,9 @@ import type { StepTarget } from '../../../flow/transition.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../../flow/turn.js'
 import { deepFreeze, isPlainObject, type JsonObject } from '../../../util/json.js'
 import type { TurnInput } from '../../input/check-input.js'
+import type { TurnControl } from '../control/turn-control.js'
 import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
-import type { TurnControl } from '../control/turn-control.js'
 
 /** A turn under way, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
 export class TurnView implements Turn {

@@ -11,13 +11,14 @@ import { returnsToModel, Transition } from '../../../flow/transition.js'
 import type { ToolCallPart, ToolResultPart } from '../../../model/message.js'
 import { issueText } from '../../../model/schema-issues.js'
 import { canonicalJson, digestOf } from '../../../util/digest.js'
+import { isPromise } from '../../../util/is-promise.js'
 import { copyJson, deepFreeze, isLarger, JsonError, type JsonValue } from '../../../util/json.js'
 import { onAbort } from '../../../util/on-abort.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
 import { thrownText } from '../../core/error-text.js'
-import type { TurnDraft } from '../draft/turn-draft.js'
 import { isOfAnotherTurn } from '../control/flow-code-failure.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnView } from '../steps/turn-view.js'
 
 /** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
@@ -107,7 +108,9 @@ async function validateAndExecute(
   const number = draft.toolCalls.push(call)
   try {
     if (tool.input !== undefined) {
-      const validated = await tool.input['~standard'].validate(args)
+      const validating = tool.input['~standard'].validate(args)
+      // Most schemas answer at once, and there is nothing to wait for.
+      const validated = isPromise(validating) ? await validating : validating
       control.check()
       together?.throwIfAborted()
       if (validated.issues !== undefined) {
@@ -124,6 +127,10 @@ async function validateAndExecute(
     throw asToolError(control, tool, thrown)
   }
   control.check()
+  return outcomeOf(control, tool, call, returned)
+}
+
+function outcomeOf(control: TurnControl, tool: Tool, call: ToolCallPart, returned: unknown): ToolOutcome {
   if (!Transition.isInstance(returned)) return { result: resultOf(tool, call, returned, control) }
   const result = textResult(control, call, returned.fields.feedback ?? done)
   return returnsToModel(returned) ? { result } : { result, transition: returned }
@@ -246,13 +253,23 @@ function withinTime(
     const end = (): void => deadline?.cancel()
     control.addPending(end)
     const stopListening = onAbort(together, end)
-    const settle = async (): Promise<unknown> => execute(toolCall)
-    settle()
-      .then(resolve, reject)
-      .finally(() => {
-        control.removePending(end)
-        stopListening()
-        end()
-      })
+    const cleanUp = (): void => {
+      control.removePending(end)
+      stopListening()
+      end()
+    }
+    const succeed = (returned: unknown): void => {
+      cleanUp()
+      resolve(returned)
+    }
+    const fail = (thrown: unknown): void => {
+      cleanUp()
+      reject(thrown)
+    }
+    try {
+      Promise.resolve(execute(toolCall)).then(succeed, fail)
+    } catch (thrown) {
+      fail(thrown)
+    }
   })
 }

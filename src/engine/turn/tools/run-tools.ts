@@ -39,7 +39,7 @@ async function runInOrder(
       continue
     }
     // A slow reader of the stream delays tools, as it delays text.
-    await control.stream?.room()
+    if (control.stream !== undefined) await control.stream.room()
     const outcome = await runTool(calling, call)
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
     transition = outcome.transition
