@@ -8,7 +8,6 @@ import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import { Flow } from '../../../flow/flow.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { moveBytes } from '../../../session/attachments.js'
-import { toCurrentLayout } from '../../../session/layout-1.js'
 import { copyDocument } from '../../../session/copy-document.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -37,7 +36,7 @@ export async function restoreSession(
   loaded: SessionDocument,
 ): Promise<SessionDocument | 'outdated' | 'flow'> {
   if (loaded.flow.version > flowClass.version) throw otherVersion(loaded, flowClass)
-  let document: SessionDocument | null = toCurrentLayout(loaded)
+  let document: SessionDocument | null = loaded
   if (loaded.flow.version < flowClass.version) document = await migrate(control, flowClass, loaded, document)
   if (document !== null && flow.onRestore !== Flow.prototype.onRestore) {
     // From here on, a failure aborts the session. Not one of an older version: there the new release may be at fault.
@@ -114,7 +113,7 @@ function checkReturned(
   if (isPlainObject(returned) && returned.id !== id) throw invalid(loaded, `the flow's ${hook} changed its id`)
   const decoded = decodeSession(returned, id)
   checkJson(control, decoded, loaded, hook)
-  const document = moveBytes(toCurrentLayout(decoded))
+  const document = moveBytes(decoded)
   for (const name of fixedFields) {
     if (document[name] === loaded[name] || JSON.stringify(document[name]) === JSON.stringify(loaded[name])) continue
     throw invalid(loaded, `the flow's ${hook} changed its ${name}`)
