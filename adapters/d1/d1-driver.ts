@@ -11,6 +11,7 @@ import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers
 import type {
   SessionDriver,
   SessionListing,
+  SessionOwner,
   SessionSwap,
   StoredHead,
   StoredSession,
@@ -71,7 +72,7 @@ export class D1Driver implements SessionDriver {
 
   async swap(swap: SessionSwap): Promise<SwapOutcome> {
     const owner = swap.expectedRevision === undefined ? await swap.owner?.() : undefined
-    const [stored] = (await this.#run(...writesOf(swap, owner?.ownerKey))).at(-1) as HeadRow[]
+    const [stored] = (await this.#run(...writesOf(swap, owner))).at(-1) as HeadRow[]
     return stored?.revision === encodeText(swap.revision) ? 'done' : 'conflict'
   }
 
@@ -101,9 +102,6 @@ export class D1Driver implements SessionDriver {
       {
         rows: (after, limit) => this.#readHeads(undefined, after, limit),
         ownedRows: (ownerKey, after, limit) => this.#readHeads(ownerKey, after, limit),
-        // Every row has its owner since it was created.
-        unfilledRows: async () => [],
-        fill: async () => undefined,
       },
       { ...listing, limit: Math.min(listing.limit, mostListed) },
     )
@@ -155,7 +153,7 @@ export class D1Driver implements SessionDriver {
 }
 
 /** The statements of a swap. The last one reads the outcome. */
-function writesOf(swap: SessionSwap, ownerKey: string | undefined): Query[] {
+function writesOf(swap: SessionSwap, owner: SessionOwner | undefined): Query[] {
   const { expectedRevision, replacesChunks, ttlMs = null, expiresBy = null } = swap
   const key = encodeText(swap.key)
   const attempt = crypto.randomUUID()
@@ -168,7 +166,7 @@ function writesOf(swap: SessionSwap, ownerKey: string | undefined): Query[] {
   const replacesAll = replacesChunks || expectedRevision === undefined
   const queries: Query[] = [
     expectedRevision === undefined
-      ? [statements.insert, ...row, ownerColumn(ownerKey), head]
+      ? [statements.insert, ...row, ownerColumn(owner), head]
       : [statements.update, ...row, head, encodeText(expectedRevision)],
     replacesAll ? [statements.removeAllTexts, key, attempt] : [statements.removeSomeTexts, key, attempt, replaced],
   ]

@@ -46,7 +46,7 @@ async function measure({ name, open }) {
   const { keyv, end } = await open()
   const { engine } = createTurnkeeper(false, { sessionStore: new KeyvSessionStore({ keyv }) })
   const times = { plain: [], owned: [], page: [] }
-  // What an earlier release stored is looked for once.
+  // What is in no set is looked for once.
   await listAll(engine, 'nobody')
   for (let round = 0; round < rounds; round++) {
     const owner = `owner-${round}`

@@ -21,6 +21,9 @@ export function hasSameLists(one: SessionDocument, other: SessionDocument | unde
   )
 }
 
+/** The hint of a save that changes no list. */
+export const unchangedLists: SessionSaveHint = Object.freeze({ appended: Object.freeze({}) })
+
 /** What a store has to know of lists that may have changed. */
 export function hintOf(
   lists: readonly (readonly [name: string, list: GrowingList<unknown> | undefined])[],

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isNewerLayout, SessionFlowInvariantError } from '../errors/session-errors.js'
-import { isSharedList } from './lists/shared-lists.js'
 import { decodeSession } from './session-codec.js'
 
 type Fields = Record<string, unknown>
@@ -287,14 +286,11 @@ describe('decodeSession', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 1 and 2'],
-    ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 1 and 2'],
-    [
-      'a layout written as text',
-      withValue('version', '2'),
-      "its layout version is '2', and this release reads 1 and 2",
-    ],
-    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 1 and 2'],
+    ['an older layout', withValue('version', 1), 'its layout version is 1, and this release reads 2'],
+    ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 2'],
+    ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 2'],
+    ['a layout written as text', withValue('version', '2'), "its layout version is '2', and this release reads 2"],
+    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 2'],
     ['another session', withValue('id', 's-2'), "its id is 's-2'"],
     ['an empty revision', withValue('revision', ''), 'revision is empty'],
     ['an unknown status', withValue('runStatus', 'paused'), "runStatus is 'paused'"],
@@ -388,7 +384,7 @@ describe('decodeSession', () => {
   })
 
   test.each([3, 2.5, 99])('says of layout %d that a newer release wrote it', (version) => {
-    const problem = `its layout version is ${version}, and this release reads 1 and 2`
+    const problem = `its layout version is ${version}, and this release reads 2`
     const sentence = `Session 's-1' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
     expect(problemOf(withValue('version', version))).toBe(sentence)
     // A newer layout may look like anything else.
@@ -408,72 +404,5 @@ describe('decodeSession', () => {
     expect(Object.keys(document.flow.memory)).toEqual(['__proto__'])
     const broken = JSON.parse(text.replace('"role":"user"', '"role":"nobody"'))
     expect(problemOf(broken)).toBe("Session 's-1' is malformed: flow.memory.__proto__.messages[0].role is 'nobody'.")
-  })
-})
-
-describe('a document of layout 1', () => {
-  /** As an older release stored it: without the fields that came later. */
-  const older = (): Fields => {
-    const { turns, receipts, effects, attachments, ...document } = stored()
-    const { contentType, ...flow } = document.flow as Fields
-    const messages = [
-      {
-        role: 'user',
-        parts: [
-          { type: 'text', text: 'Look.' },
-          { type: 'image', mediaType: 'image/png', data: 'aGk=' },
-        ],
-        turn: 2,
-      },
-    ]
-    const entry = {
-      turn: 1,
-      at: '2026-01-01T00:01:00.000Z',
-      message: 'Hi',
-      reply: 'a,b',
-      contentType: 'text/plain',
-      step: 'Ask',
-    }
-    const history = [entry, { ...entry, turn: 2, contentType: 'text/csv' }]
-    return { ...document, version: 1, history, flow: { ...flow, memory: { Ask: { messages } } } }
-  }
-  const last = { turn: 2, at: '', message: '', reply: 'aGk=', contentType: 'image/png', step: 'Ask' }
-
-  test('is read with the number of its turns and the content type of its step; it stays what was stored otherwise', () => {
-    const document = older()
-    const text = JSON.stringify(document)
-    const decoded = decodeSession(document, 's-1')
-    expect(decoded).toEqual({ ...document, turns: 2, flow: { ...(document.flow as Fields), contentType: 'text/csv' } })
-    expect(JSON.stringify(document)).toBe(text)
-    expect([decoded.version, decoded.history === document.history, isSharedList(decoded.history)]).toEqual([
-      1,
-      true,
-      true,
-    ])
-    expect(decoded.attachments).toBeUndefined()
-  })
-
-  test.each<[string, unknown[], string | undefined]>([
-    ['bytes in base64', [{ ...last, encoding: 'base64' }], undefined],
-    ['a text', [{ ...last, contentType: 'text/html' }], 'text/html'],
-    ['nothing, before its first turn', [], undefined],
-  ])('that ended with %s has the content type of its step from there', (_name, history, contentType) => {
-    const { turns, flow } = decodeSession({ ...older(), history }, 's-1')
-    expect([turns, flow.contentType]).toEqual([history.length, contentType])
-    expect('contentType' in flow).toBe(contentType !== undefined)
-  })
-
-  test.each<[string, Fields, string]>([
-    ['no history', { history: undefined }, 'history is missing and not a list'],
-    ['an object for a history', { history: { length: 3 } }, 'history is of type object and not a list'],
-    ['no flow', { flow: null }, 'flow is null and not an object'],
-    [
-      'a last entry without a content type',
-      { history: [{ ...last, contentType: 5 }] },
-      'history[0].contentType is 5 and not a string',
-    ],
-    ['a last entry that is null', { history: [null] }, 'history[0] is null and not an object'],
-  ])('that has %s is refused by the field that is stored', (_name, change, problem) => {
-    expect(problemOf({ ...older(), ...change })).toBe(`Session 's-1' is malformed: ${problem}.`)
   })
 })

@@ -4,7 +4,6 @@
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
-import { withCounts } from './layout-1.js'
 import { adoptList, checkedLength, isSharedList } from './lists/shared-lists.js'
 import { readableLayoutVersions, type SessionDocument } from './session-document.js'
 
@@ -166,17 +165,15 @@ const checkDocument = fields({
 })
 
 /**
- * Checks `stored` and returns it as a document. Its lists are frozen from then on. A document of layout 1 gets what its
- * history says about the fields that it lacks; `layout-1.ts` does the rest.
+ * Checks `stored` and returns it as a document. Its lists are frozen from then on.
  *
  * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer
  * release stored the document.
  */
 export function decodeSession(stored: unknown, sessionId: string): SessionDocument {
   if (isPlainObject(stored)) checkLayout(stored.version, sessionId)
-  const document = isPlainObject(stored) && stored.version === 1 ? withCounts(stored) : stored
-  const problem = problemOf(document, sessionId)
-  if (problem === undefined) return document as SessionDocument
+  const problem = problemOf(stored, sessionId)
+  if (problem === undefined) return stored as SessionDocument
   throw new SessionFlowInvariantError({ sessionId, problem: problem.replace(/^\./, '') })
 }
 

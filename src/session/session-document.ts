@@ -10,12 +10,12 @@ import type { JsonObject, JsonValue } from '../util/json.js'
 export const sessionLayoutVersion = 2
 
 /** The layouts of documents that this release reads. */
-export const readableLayoutVersions: readonly number[] = [1, sessionLayoutVersion]
+export const readableLayoutVersions: readonly number[] = [sessionLayoutVersion]
 
 /** A stored conversation. A part of it is named through it: `SessionDocument['history'][number]` is one turn. */
 export interface SessionDocument {
   readonly id: string
-  /** The version of the layout in which the document is stored: 2, or 1 until the next turn of an older session. */
+  /** The version of the layout in which the document is stored: 2. */
   readonly version: number
   /**
    * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a
@@ -132,7 +132,7 @@ export interface SessionDocument {
   readonly history: readonly {
     /** Counted from 1. */
     readonly turn: number
-    /** The ID of the turn, as its events carry it. Absent in turns that an older release stored. */
+    /** The ID of the turn, as its events carry it. Absent in entries that no engine wrote. */
     readonly id?: string
     /** When it was committed: ISO 8601, UTC. */
     readonly at: string

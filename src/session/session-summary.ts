@@ -15,14 +15,10 @@ export interface SessionPage {
 
 const runStatuses: readonly unknown[] = ['running', 'completed', 'aborted']
 
-/**
- * The summary of a document, or of one without its lists; `undefined` where it is not a session.
- *
- * @param historyTurns - The turns of one of layout 1, which did not count them.
- */
-export function summaryOf(document: unknown, historyTurns?: number): SessionSummary | undefined {
+/** The summary of a document, or of one without its lists; `undefined` if it is not a session. */
+export function summaryOf(document: unknown): SessionSummary | undefined {
   if (!isPlainObject(document) || !isPlainObject(document.flow)) return undefined
-  const { id, owner, runStatus, createdAt, savedAt, turns = historyTurns, flow } = document
+  const { id, owner, runStatus, createdAt, savedAt, turns, flow } = document
   const texts: unknown[] = [id, createdAt, savedAt, flow.name, owner ?? '']
   if (!texts.every((text) => typeof text === 'string')) return undefined
   if (!runStatuses.includes(runStatus) || typeof turns !== 'number') return undefined

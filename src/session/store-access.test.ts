@@ -30,10 +30,10 @@ describe('load', () => {
 
   test('a malformed document is not a missing one', async () => {
     const { access, store } = await bench()
-    store.answerNext({ id: 's-1', version: 1 }, { times: 2 })
+    store.answerNext({ id: 's-1', version: 2 }, { times: 2 })
     const error = await errorOf(access.load('s-1'))
     expect(error.message).toBe("Session 's-1' is malformed: revision is missing and not a string.")
-    expect(await access.loadUnchecked('s-1')).toEqual({ id: 's-1', version: 1 })
+    expect(await access.loadUnchecked('s-1')).toEqual({ id: 's-1', version: 2 })
   })
 
   test.each([0, '', false])('%j is something stored, and malformed', async (value) => {

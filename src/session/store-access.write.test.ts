@@ -137,7 +137,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   test.each<[string, Partial<SessionDocument>, string]>([
     ['goes on from its turn', turns(1, 'a', 'own', 'c'), 'done'],
     ['has another turn in its place, with the same texts', turns(1, 'a', 'other', 'c'), 'SESSION_CONFLICT'],
-    ['has a turn of an older release in its place', turns(1, 'a', undefined), 'SESSION_CONFLICT'],
+    ['has a turn without an ID in its place', turns(1, 'a', undefined), 'SESSION_CONFLICT'],
     ['ends with its turn, saved anew by another', turns(1, 'a', 'own'), 'done'],
     ['begins with its turn', turns(2, 'own', 'c'), 'done'],
     ['begins with another turn in its place', turns(2, 'other', 'c'), 'SESSION_CONFLICT'],

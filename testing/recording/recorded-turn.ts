@@ -28,7 +28,7 @@ export interface RecordedToolCall {
 export interface RecordedTurn {
   /** Counted from 1. */
   readonly number: number
-  /** The ID of the turn. Absent if an older release stored it. */
+  /** The ID of the turn. Absent if no engine wrote the turn. */
   readonly id?: string
   /** When it was committed: ISO 8601, UTC. */
   readonly at: string

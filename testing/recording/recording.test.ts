@@ -555,7 +555,7 @@ describe('replay', () => {
     const ids = document.history.map(({ id }) => id)
     expect(recording.turns.map(({ id }) => id)).toEqual(ids)
     expect((await replay(Onboarding, recording)).history.map(({ id }) => id)).toEqual(ids)
-    // Turns of an older release have none: any will do.
+    // Turns that no engine wrote need not have one: any will do.
     const older = recordingOf({ ...document, history: document.history.map(({ id: _id, ...entry }) => entry) })
     expect(older.turns.some((turn) => 'id' in turn)).toBe(false)
     expect((await replay(Onboarding, older)).turns).toBe(document.turns)

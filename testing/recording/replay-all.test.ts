@@ -272,11 +272,9 @@ test('a session whose last turns are missing is refused', async () => {
   write('1.json', { ...document, turns, history: document.history.slice(0, 2) })
   write('2.json', document)
   write('3.json', { ...document, turns: '3' })
-  // As an older release stored it.
-  write('4.json', { ...document, version: 1 })
   expect(await reportOf(options('Hello'))).toMatchInlineSnapshot(`
     "
-    Of 4 sessions in 'sessions', 3 did not go as recorded.
+    Of 3 sessions in 'sessions', 3 did not go as recorded.
 
     1.json:
     Session 'session-1' cannot be recorded: its history ends with turn 2, and its field turns is 3: turns are missing.

@@ -50,8 +50,7 @@ function requireWholeHistory(document: SessionDocument): void {
       `its history ends in step '${last}', and its current step is '${flow.currentStep}': turns are missing.`,
     )
   }
-  // A document as a store has it from an older release does not count its turns.
-  if (turns !== history.length && (turns !== undefined || document.version !== 1)) {
+  if (turns !== history.length) {
     refuse(
       document,
       `its history ends with turn ${history.length}, and its field turns is ${show(turns)}: turns are missing.`,

@@ -46,7 +46,7 @@ describe.each(callers)('the end of a session, %s', (_name, options, owner) => {
       {
         success: false,
         session,
-        message: `Session '${session}' was stored by a newer release of Turnkeeper and cannot be read: its layout version is 3, and this release reads 1 and 2.`,
+        message: `Session '${session}' was stored by a newer release of Turnkeeper and cannot be read: its layout version is 3, and this release reads 2.`,
       },
     ])
     expect(await stored(session)).toBe(before)

@@ -1,7 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { flowOf, lines } from '../../../testing/contract/test-flows.js'
 import { Conversation } from '../../../testing/index.js'
-import { type FilePart, go, type ImagePart, LogicStep, reply, Step, type Turn, tool } from '../../index.js'
+import {
+  type FilePart,
+  type FlowConstructor,
+  go,
+  type ImagePart,
+  LogicStep,
+  reply,
+  type SessionDocument,
+  Step,
+  type StoredMessage,
+  type Turn,
+  tool,
+} from '../../index.js'
+import { bytesOfLists } from '../../session/document-bytes.js'
 
 const photo: ImagePart = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
 const manual: FilePart = {
@@ -118,6 +131,47 @@ describe('attachments', () => {
       "attachments[0].mediaType must be a media type like 'image/png', without parameters.",
     )
     expect(await conversation.document()).toEqual(before)
+  })
+})
+
+describe('bytes that onRestore puts into a message', () => {
+  /** A flow that changes the messages of a session when it goes on. */
+  function restoring(change: (messages: readonly StoredMessage[]) => readonly object[]): FlowConstructor {
+    const Restoring = flowOf(Look)
+    Restoring.prototype.onRestore = (document: SessionDocument) => {
+      const messages = change(document.flow.memory.Look?.messages ?? []) as readonly StoredMessage[]
+      return { ...document, flow: { ...document.flow, memory: { Look: { messages } } } }
+    }
+    return Restoring
+  }
+  const message = (turn: number, ...data: readonly string[]) => ({
+    role: 'user',
+    parts: data.map((bytes) => ({ ...photo, data: bytes })),
+    turn,
+  })
+
+  test('become attachments, and are counted', async () => {
+    const flow = restoring((messages) => [...messages, message(1, 'EEEE', 'FFFF')])
+    await using conversation = new Conversation(flow, { script: ['A kettle.', 'Two.'] })
+    await conversation.say('What is this?', { attachments: [photo] })
+    await conversation.say('And these?')
+    const document = await conversation.document()
+    expect(document.attachments).toEqual([
+      { id: '1-0', turn: 1, data: photo.data },
+      { id: '1-1', turn: 1, data: 'EEEE' },
+      { id: '1-2', turn: 1, data: 'FFFF' },
+    ])
+    expect(document.bytes).toBe(bytesOfLists(JSON.parse(JSON.stringify(document))))
+    expect(JSON.stringify(document.flow.memory)).not.toContain('EEEE')
+  })
+
+  test('are not those that the user sends, even if they are of the turn that begins', async () => {
+    const flow = restoring(() => [message(2, 'MENU')])
+    await using conversation = new Conversation(flow, { script: ['Hello.', 'Two.'] })
+    await conversation.say('Hi')
+    await conversation.say('Look', { attachments: [{ ...photo, data: 'MINE' }] })
+    const received = conversation.model.requests.at(-1)?.messages.flatMap(({ parts }) => parts)
+    expect(received?.flatMap((part) => (part.type === 'image' ? [part.data] : []))).toEqual(['MENU', 'MINE'])
   })
 })
 

@@ -39,6 +39,6 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
 
 /** Whether a session is still what was listed: a turn may have saved it since. */
 function isDue(stored: unknown, query: Omit<SessionListQuery, 'limit'>): boolean {
-  const summary = summaryOf(stored, 0)
+  const summary = summaryOf(stored)
   return summary !== undefined && isListed(summary, { ...query, limit: 1 })
 }

@@ -9,6 +9,7 @@ import { type FlowConstructor, giveStaticId } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import { nextRevision } from '../../session/revision.js'
+import { unchangedLists } from '../../session/save-hint.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
@@ -221,7 +222,7 @@ async function saveCheckpoint(control: TurnControl, draft: TurnDraft): Promise<v
   const revision = nextRevision(storedRevision, generateId('revision'))
   const checkpoint = { ...draft.beforeTurn, revision, savedAt: isoTime(clock.now()) }
   if (storedRevision === undefined) control.hold(checkpoint.id)
-  await session.access.write(checkpoint, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
+  await session.access.write(checkpoint, storedRevision, unchangedLists, false, undefined, control.lockHolder)
   draft.storedRevision = revision
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
 }

@@ -203,7 +203,7 @@ describe('what a newer release stored', () => {
       code: 'SESSION_FLOW_INVARIANT',
       newerLayout: true,
       message:
-        "Session 's' was stored by a newer release of Turnkeeper and cannot be read: its stored layout is 3, and this release reads layouts 1 to 2.",
+        "Session 's' was stored by a newer release of Turnkeeper and cannot be read: its stored layout is 3, and this release reads 2.",
     }
     await expect(store.load('s')).rejects.toMatchObject(refusal)
     await expect(save(store, turnOn(document, '4-a'))).rejects.toMatchObject({ code: 'SESSION_CONFLICT' })

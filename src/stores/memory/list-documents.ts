@@ -15,7 +15,7 @@ export function listDocuments(
   const after = cursor === undefined ? undefined : fromCursor<Place>(cursor, isPlace)
   const found: SessionSummary[] = []
   for (const [, document] of entries) {
-    const summary = summaryOf(document, document.history?.length)
+    const summary = summaryOf(document)
     if (summary === undefined || !isListed(summary, query)) continue
     if (after === undefined || isBefore(after, placeOf(summary))) found.push(summary)
   }

@@ -1,5 +1,4 @@
-// Sessions with a summary in their memory, as earlier releases stored them, are read and continued by this one. The
-// other golden sessions are older than summaries.
+// Sessions with a summary in their memory, as a release stored them, are read and continued by this one.
 //
 // WRITE_GOLDEN=1  writes the files that are missing.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -50,8 +49,8 @@ async function writeFiles(): Promise<void> {
   const record = records.get(goldenKey) as FakeRecord
   const keyv = JSON.stringify({ ...record, chunks: Object.fromEntries(record.chunks) }, null, 2)
   for (const [name, text] of [
-    ['document-1', texts.data.get(goldenId)?.text ?? ''],
-    ['keyv-1', keyv],
+    ['document-2', texts.data.get(goldenId)?.text ?? ''],
+    ['keyv-2', keyv],
   ] as const) {
     if (!existsSync(fileOf(name))) writeFileSync(fileOf(name), `${text}\n`)
   }
@@ -61,14 +60,14 @@ if (process.env.WRITE_GOLDEN === '1') test('writes the files that are not there'
 
 test.each<[string, () => SessionStore]>([
   [
-    'document of version 1',
-    () => textStoreOf(textOf('document-1'), (JSON.parse(textOf('document-1')) as SessionDocument).revision),
+    'document of version 2',
+    () => textStoreOf(textOf('document-2'), (JSON.parse(textOf('document-2')) as SessionDocument).revision),
   ],
-  ['Keyv session of layout 1', () => keyvStoreOver(backendOf(JSON.parse(textOf('keyv-1')) as GoldenKeyvSession))],
+  ['Keyv session of layout 2', () => keyvStoreOver(backendOf(JSON.parse(textOf('keyv-2')) as GoldenKeyvSession))],
 ])('a summary in a %s is loaded whole, and gone on with', async (_name, makeStore) => {
   const store = makeStore()
   const before = (await store.load(goldenId)) as SessionDocument
-  expect(before).toEqual(JSON.parse(textOf('document-1')))
+  expect(before).toEqual(JSON.parse(textOf('document-2')))
   const memory = before.flow.memory.Chat?.messages ?? []
   expect(memory.map(({ role, summary }) => [role, summary])).toEqual([
     ['user', true],

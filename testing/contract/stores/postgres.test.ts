@@ -99,7 +99,6 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
     kind: 'postgres',
     open: async (table) => (await openDriver(server.url, { table })).driver,
     place: () => server.url,
-    run: past,
     countRows: async (table) => {
       const [row] = await past(`SELECT count(*) AS count FROM ${table}`)
       return Number(row?.count)

@@ -1,5 +1,5 @@
-// Decides what listings cost and leave in Redis: the commands, the sets of owners and how long they live, what an
-// earlier release stored, and cursors that outlive a restart.
+// Decides what listings cost and leave in Redis: the commands, the sets of owners and how long they live, what is in no
+// set, and cursors that outlive a restart.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine } from '../../../src/index.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
@@ -213,10 +213,10 @@ describe.skipIf(isRedisMissing)('listings over Redis', () => {
     for (const each of [store, other, forever]) await each.close()
   })
 
-  test('find what an earlier release stored: the first listing of an owner goes through everything, and only that', async () => {
+  test('find what is in no set: the first listing of an owner goes through everything, and only that', async () => {
     const store = await open({ namespace: 'older' })
     for (let index = 0; index < 30; index++) await store.create(owned(`s-${index}`, `owner-${index % 3}`))
-    // An earlier release knew of no sets, and left no mark.
+    // As after a failover that lost the writes to the sets, and whoever runs the server deletes the mark.
     for (const set of await setsOf('older')) await server.command('DEL', set)
     await server.command('DEL', 'older::~owners')
     const expected = Array.from({ length: 30 }, (_, index) => `s-${index}`).filter((_, index) => index % 3 === 1)

@@ -74,6 +74,24 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     expect(late).toBeLessThan(early * 1.3)
   })
 
+  test('a warm turn is five calls in the server, scripts included, and a first turn four', async () => {
+    const engine = new FlowEngine({ flows: [Talk], sessionStore: await open({ namespace: 'counted' }) })
+    const calls = async (sessionId?: string): Promise<{ session: string; counted: object }> => {
+      await server.command('CONFIG', 'RESETSTAT')
+      const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', ...(sessionId && { sessionId }) })
+      const stats = await server.command('INFO', 'commandstats')
+      const found = [...stats.matchAll(/cmdstat_([a-z]+):calls=(\d+)/g)].map(([, name, count]) => [name, Number(count)])
+      return { session, counted: Object.fromEntries(found.filter(([name]) => name !== 'config')) }
+    }
+    // The first one of all also sends the handshake and the script's source.
+    await calls()
+    const { session, counted } = await calls()
+    expect(counted).toEqual({ evalsha: 1, hget: 1, exists: 1, hset: 1 })
+    await calls(session)
+    expect((await calls(session)).counted).toEqual({ hget: 2, evalsha: 1, hset: 1, persist: 1 })
+    await engine.close()
+  })
+
   test('what a stranger asks for is one command, as for an unknown ID, whatever the session holds and who has read it', async () => {
     const proxy = await startTcpProxy(server.port)
     const open = async (): Promise<FlowEngine> => {

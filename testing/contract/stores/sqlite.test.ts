@@ -114,7 +114,6 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     kind: 'sqlite',
     open: async (table) => (await openDriver(join(folder, 'shared.sqlite'), { table, busyTimeoutMs: 30_000 })).driver,
     place: () => join(folder, 'shared.sqlite'),
-    run: (statement) => past(join(folder, 'shared.sqlite'), statement),
     countRows: async (table) => {
       const [row] = await past(join(folder, 'shared.sqlite'), `SELECT count(*) AS count FROM ${table}`)
       return Number(row?.count)
@@ -130,47 +129,6 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     expect(await one.swap(swapOf('key', { chunks: [['a', '1']] }))).toBe('done')
     expect(await two.readAll('key')).toEqual({ revision: 'r1', head: '{}', chunks: new Map([['a', '1']]) })
     expect(await past(join(folder, 'plain.sqlite'), 'SELECT key FROM _1oddtable_session')).toEqual([{ key: 'key' }])
-  })
-
-  test('opens a database whose triggers are those of an earlier release, and replaces them', async () => {
-    const path = join(folder, 'earlier.sqlite')
-    const { driver: first } = await openDriver(path)
-    await first.swap(
-      swapOf('key', {
-        chunks: [
-          ['a', '1'],
-          ['b', '2'],
-        ],
-      }),
-    )
-    const move = `BEGIN
-      INSERT OR REPLACE INTO turnkeeper_chunk (session_id, name, body)
-        SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added);
-      UPDATE turnkeeper_session SET added = NULL WHERE id = NEW.id; END`
-    for (const [event, name] of [
-      ['INSERT', 'insert'],
-      ['UPDATE', 'update'],
-    ]) {
-      await past(path, `DROP TRIGGER turnkeeper_session_${name === 'insert' ? 'inserted' : 'updated'}`)
-      const trigger = `CREATE TRIGGER turnkeeper_session_${name} AFTER ${event} ON turnkeeper_session`
-      await past(path, `${trigger} WHEN NEW.added IS NOT NULL ${move}`)
-    }
-    const { driver } = await openDriver(path)
-    const cut = swapOf('key', { expectedRevision: 'r1', revision: 'r2', chunks: [['c', '3']], removed: ['a'] })
-    expect(await driver.swap(cut)).toBe('done')
-    expect((await driver.readAll('key'))?.chunks).toEqual(
-      new Map([
-        ['b', '2'],
-        ['c', '3'],
-      ]),
-    )
-    // A process that was there before goes on.
-    await first.swap(swapOf('key', { expectedRevision: 'r2', revision: 'r3', chunks: [['d', '4']] }))
-    expect((await driver.readAll('key'))?.chunks.size).toBe(3)
-    const names = (await past(path, "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY name")).map(
-      ({ name }) => name,
-    )
-    expect(names).toEqual(['delete', 'inserted', 'updated'].map((event) => `turnkeeper_session_${event}`))
   })
 
   test('uses a write-ahead log, and commits as the options say', async () => {

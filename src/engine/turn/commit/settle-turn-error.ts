@@ -9,6 +9,7 @@ import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import { nextRevision } from '../../../session/revision.js'
+import { unchangedLists } from '../../../session/save-hint.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { isoTime } from '../../../util/iso-time.js'
 import type { SessionState } from '../../core/engine-options.js'
@@ -182,11 +183,10 @@ function saveFailure(
     usage,
   }
   const { requestKey, lockHolder } = control
-  const hint = draft.hintBeforeTurn()
   if (abortedBy === undefined || requestKey === undefined) {
-    return session.access.write(document, storedRevision, hint, false, undefined, lockHolder)
+    return session.access.write(document, storedRevision, unchangedLists, false, undefined, lockHolder)
   }
-  const added = hint && { appended: { ...hint.appended, receipts: 1 } }
+  const added = { appended: { receipts: 1 } }
   const answered = withReceipt(document, requestKey, abortedBy)
   return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
 }

@@ -12,7 +12,6 @@ import type { ToolCallPart } from '../../../model/message.js'
 import type { ResolvedModelSelection } from '../../../model/model-provider.js'
 import { withoutCredentials } from '../../../model/model-selection.js'
 import { addedBytesOfEffects, bytesOfLists } from '../../../session/document-bytes.js'
-import { toCurrentLayout } from '../../../session/layout-1.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import { hasSameLists, hintOf } from '../../../session/save-hint.js'
@@ -100,7 +99,6 @@ export class TurnDraft implements StepRuntime {
   readonly #entered: SessionSequenceEntry[] = []
   readonly #history: GrowingList<SessionHistoryEntry>
   #receipts: GrowingList<SessionReceipt> | undefined
-  #beforeTurn: SessionDocument | undefined
   #entersAnew = false
 
   constructor(
@@ -205,21 +203,14 @@ export class TurnDraft implements StepRuntime {
     this.#answeredBy.set(stepId, selection)
   }
 
-  /** The session as it was before the turn, in the layout of this release. */
+  /** The session as it was before the turn. */
   get beforeTurn(): SessionDocument {
-    this.#beforeTurn ??= this.loaded === undefined ? this.base : toCurrentLayout(this.loaded)
-    return this.#beforeTurn
-  }
-
-  /** The hint for a save of {@link beforeTurn}. */
-  hintBeforeTurn(): SessionSaveHint | undefined {
-    return hasSameLists(this.beforeTurn, this.loaded) ? { appended: {} } : undefined
+    return this.loaded ?? this.base
   }
 
   /**
-   * What became of each list; `undefined` where the lists that the turn started from are not the stored ones: the
-   * flow's `onRestore` returned others, an alias moved them, or an older release stored them with
-   * the bytes of attachments.
+   * What became of each list; `undefined` if the lists that the turn started from are not the stored ones: the flow's
+   * `onRestore` returned others, or an alias moved them.
    */
   hint(): SessionSaveHint | undefined {
     if (!hasSameLists(this.base, this.loaded)) return undefined

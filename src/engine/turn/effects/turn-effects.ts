@@ -10,6 +10,7 @@ import type { Turn } from '../../../flow/turn.js'
 import { addedBytesOfEffects } from '../../../session/document-bytes.js'
 import type { LockHolder } from '../../../session/lock/lock-line.js'
 import { nextRevision } from '../../../session/revision.js'
+import { unchangedLists } from '../../../session/save-hint.js'
 import type { SessionDocument, SessionEffect, SessionEffects } from '../../../session/session-document.js'
 import { digestOf } from '../../../util/digest.js'
 import { isoTime } from '../../../util/iso-time.js'
@@ -162,7 +163,7 @@ export class TurnEffects {
     const document = this.addTo({ ...beforeTurn, revision, savedAt: isoTime(clock.now()), usage })
     try {
       if (storedRevision === undefined) control.hold(document.id)
-      await session.access.write(document, storedRevision, draft.hintBeforeTurn(), false, undefined, control.lockHolder)
+      await session.access.write(document, storedRevision, unchangedLists, false, undefined, control.lockHolder)
     } catch (thrown) {
       this.writeFailure = asFlowError(thrown)
       // Flow code that catches what `once` threw cannot go on: nobody may know what is stored.

@@ -9,7 +9,6 @@ import { Flow } from '../../../flow/flow.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { moveBytes } from '../../../session/attachments.js'
 import { copyDocument } from '../../../session/copy-document.js'
-import { toCurrentLayout } from '../../../session/layout-1.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { copyJson, isPlainObject } from '../../../util/json.js'
@@ -38,11 +37,10 @@ export function restoreSession(
 ): Restored | Promise<Restored> {
   const { version } = loaded.flow
   if (version > flowClass.version) throw otherVersion(loaded, flowClass)
-  const document = toCurrentLayout(loaded)
   const hasHook = version < flowClass.version || flow.onRestore !== Flow.prototype.onRestore
   // Most flows have no hook, and nothing to wait for.
-  if (!hasHook) return checkRestored(control, flowClass, steps, document)
-  return callHooks(control, flow, flowClass, steps, loaded, document).then((changed) =>
+  if (!hasHook) return checkRestored(control, flowClass, steps, loaded)
+  return callHooks(control, flow, flowClass, steps, loaded).then((changed) =>
     changed === null ? 'flow' : checkRestored(control, flowClass, steps, changed),
   )
 }
@@ -57,10 +55,9 @@ async function callHooks(
   flowClass: FlowConstructor,
   steps: FlowSteps,
   loaded: SessionDocument,
-  document: SessionDocument,
 ): Promise<SessionDocument | null> {
   const isOlder = loaded.flow.version < flowClass.version
-  const migrated = isOlder ? await migrate(control, flowClass, loaded, document) : document
+  const migrated = isOlder ? await migrate(control, flowClass, loaded) : loaded
   if (migrated === null || flow.onRestore === Flow.prototype.onRestore) return migrated
   // From here on, a failure aborts the session. Not one of an older version: there the new release may be at fault.
   if (!isOlder) control.draft = new TurnDraft(control.engine.limits, flow, steps, loaded, loaded, undefined)
@@ -86,10 +83,9 @@ async function migrate(
   control: TurnControl,
   flowClass: FlowConstructor,
   loaded: SessionDocument,
-  document: SessionDocument,
 ): Promise<SessionDocument | null> {
-  if (flowClass.migrate === undefined) return document
-  const migrated = await callHook(control, 'migrate', loaded, document, (copy) =>
+  if (flowClass.migrate === undefined) return loaded
+  const migrated = await callHook(control, 'migrate', loaded, loaded, (copy) =>
     flowClass.migrate?.(copy, loaded.flow.version),
   )
   return migrated && { ...migrated, flow: { ...migrated.flow, version: flowClass.version } }
@@ -142,7 +138,7 @@ function checkReturned(
   if (isPlainObject(returned) && returned.id !== id) throw invalid(loaded, `the flow's ${hook} changed its id`)
   const decoded = decodeSession(returned, id)
   checkJson(control, decoded, loaded, hook)
-  const document = moveBytes(toCurrentLayout(decoded))
+  const document = moveBytes(decoded)
   for (const name of fixedFields) {
     if (document[name] === loaded[name] || JSON.stringify(document[name]) === JSON.stringify(loaded[name])) continue
     throw invalid(loaded, `the flow's ${hook} changed its ${name}`)

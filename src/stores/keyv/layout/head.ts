@@ -1,11 +1,14 @@
 /**
  * What is stored of a session: a head, which each save replaces, and the chunks of its lists, which are never changed.
- * Checks what a text held, in every layout that this release reads. parts.ts splits a document into them.
+ * Checks what a text held. parts.ts splits a document into them.
  */
 import { isPlainObject } from '../../../util/json.js'
 
-/** The layout of heads and chunks that this release writes. It reads this one and all before it. */
+/** The layout of heads and chunks that this release writes. */
 export const storedLayoutVersion = 2
+
+/** The layouts of heads and chunks that this release reads. */
+const readableStoredLayouts: readonly number[] = [storedLayoutVersion]
 
 /** The name of the head among the texts of a session. No chunk has it. */
 export const headName = 'head'
@@ -53,12 +56,11 @@ export function chunkName(list: string, index: number): string {
 export function checkHead(value: unknown): SessionHead | string {
   if (!isPlainObject(value)) return 'its head is not an object'
   const { layout, lists } = value
-  if (!isCount(layout) || layout < 1 || layout > storedLayoutVersion) {
-    return `its stored layout is ${JSON.stringify(layout)}, and this release reads layouts 1 to ${storedLayoutVersion}`
+  if (!readableStoredLayouts.includes(layout as number)) {
+    return `its stored layout is ${JSON.stringify(layout)}, and this release reads ${readableStoredLayouts.join(' and ')}`
   }
-  const upgraded: unknown = layout === 1 && Array.isArray(lists) ? lists.map(fromLayout1) : lists
-  return Array.isArray(upgraded) && upgraded.every(isListHead)
-    ? { layout, document: value.document, lists: upgraded }
+  return Array.isArray(lists) && lists.every(isListHead)
+    ? { layout: layout as number, document: value.document, lists }
     : 'its head does not list its lists'
 }
 
@@ -82,11 +84,6 @@ export function isChunk(value: unknown): value is ListChunk {
     typeof value.revision === 'string' &&
     Array.isArray(value.entries)
   )
-}
-
-/** In layout 1 a list began with its chunk 0, and all of that belonged to it. */
-function fromLayout1(list: unknown): unknown {
-  return isPlainObject(list) ? { ...list, first: 0, skip: 0 } : list
 }
 
 function isListHead(value: unknown): value is ListHead {

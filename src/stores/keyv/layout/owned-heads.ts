@@ -43,7 +43,7 @@ export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
     if (!key.startsWith(prefix) || !isSessionKey(sessionId)) return undefined
     // Of an ID that is not its own key nobody knows here: where a hook goes by the ID, its text cannot be read.
     const head: unknown = await decode(text, { sessionId, key: headName, revision }).catch(() => undefined)
-    const summary = isPlainObject(head) ? summaryOf(head.document, historyTurns(head.lists)) : undefined
+    const summary = isPlainObject(head) ? summaryOf(head.document) : undefined
     if (summary === undefined) return 'unreadable'
     return { key, summary, ...(await ownerOf(summary)) } satisfies ListedSession
   }
@@ -63,12 +63,4 @@ export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
   }
 
   return { keyOfOwner, ownerOf, storedOwner, read }
-}
-
-/** The turns of a session of layout 1: the entries of its history. */
-function historyTurns(lists: unknown): number | undefined {
-  if (!Array.isArray(lists)) return undefined
-  const history: unknown = lists.find((list) => isPlainObject(list) && list.name === 'history')
-  const { entries } = Object(history) as { readonly entries?: unknown }
-  return typeof entries === 'number' ? entries : 0
 }

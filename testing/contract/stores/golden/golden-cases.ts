@@ -15,7 +15,7 @@ export function goldenCases(driver: () => SessionDriver): void {
   const open = (): KeyvSessionStore => new KeyvSessionStore({ keyv: new Keyv(), driver: driver() })
   const stored = async (): Promise<StoredSession> => (await driver().readAll(key)) as StoredSession
 
-  describe.each([1, 2])('a stored session of layout %i', (layout) => {
+  describe.each([2])('a stored session of layout %i', (layout) => {
     test('is loaded whole, and is of this layout after its next turn, without a chunk that stays written again', async () => {
       const { revision, head, chunks, document } = readGolden(layout)
       await driver().remove(key)
@@ -27,9 +27,7 @@ export function goldenCases(driver: () => SessionDriver): void {
       await store.save(turn.document, turn.expectedRevision, turn.hint)
       const after = await stored()
       expect(layoutOf(after)).toBe(2)
-      // Texts of no list, which layout 1 left behind, may go.
-      const before = Object.entries(chunks).filter(([, text]) => text !== '')
-      expect([...after.chunks].filter(([, text]) => text !== '')).toEqual(expect.arrayContaining(before))
+      expect([...after.chunks]).toEqual(expect.arrayContaining(Object.entries(chunks)))
       for (const handle of [store, open()]) expect(await handle.load(goldenId)).toEqual(turn.document)
     })
   })

@@ -67,7 +67,7 @@ async function talk(store: KeyvSessionStore): Promise<SessionDocument> {
   return cutLists(store, document)
 }
 
-/** A turn whose document is one of version 2, cut in the middle of a chunk, with the lists that version 1 had not. */
+/** A turn whose document is one of version 2, cut in the middle of a chunk, with every other list. */
 async function cutLists(store: KeyvSessionStore, before: SessionDocument): Promise<SessionDocument> {
   const { document, expectedRevision, hint } = turnOn(before, '9-golden', 'Is it this one?')
   const { flow } = document

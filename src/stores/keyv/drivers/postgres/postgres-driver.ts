@@ -29,13 +29,7 @@ interface WriteRow {
 interface InspectRow {
   readonly has_schema: boolean
   readonly has_tables: boolean
-  readonly has_owners?: boolean
   readonly encoding: string
-}
-
-interface OwnersRow {
-  readonly has_owners: boolean
-  readonly has_index: boolean
 }
 
 /** How often a statement that met another writer is run. Each time, the other writer has succeeded. */
@@ -58,7 +52,7 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
   }
   const statements = postgresStatements(schema, table)
-  const { perform, hasClaims, setUpClaims, hasOwners, setUpOwners, close } = openDatabase(adapter, statements)
+  const { perform, close } = openDatabase(adapter, statements)
 
   const listed = listingStatements(statements, perform)
 
@@ -106,11 +100,10 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     async swap(swap): Promise<SwapOutcome> {
       const revision = encodeText(swap.revision)
       const expected = swap.expectedRevision === undefined ? null : encodeText(swap.expectedRevision)
-      const isOwned = swap.owner !== undefined && expected === null && (await hasOwners())
-      const statement = isOwned ? statements.insertOwned : statements[statementOf(swap)]
-      const values = [...toValues(swap, expected), ...(isOwned ? [ownerColumn((await swap.owner?.())?.ownerKey)] : [])]
+      const values = toValues(swap, expected)
+      if (expected === null) values.push(ownerColumn(await swap.owner?.()))
       const isPassing = (stored: string | null): boolean => stored === expected && stored !== revision
-      const { written, found } = await write(statement, values, isPassing)
+      const { written, found } = await write(statements[statementOf(swap)], values, isPassing)
       return written > 0 || found === revision ? 'done' : 'conflict'
     },
     async remove(key, expectedRevision): Promise<SwapOutcome> {
@@ -121,17 +114,13 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       return written > 0 || found === null ? 'done' : 'conflict'
     },
     async purgeExpired() {
-      if (await hasClaims()) await purge(perform, statements.purgeClaims)
+      await purge(perform, statements.purgeClaims)
       return purge(perform, statements.purge)
     },
     async claim(key, sessionId, ttlMs): Promise<string> {
-      await setUpClaims()
       return claimedId(await perform(statements.claim, [encodeText(key), encodeText(sessionId), ttlMs]))
     },
-    async list(listing) {
-      await setUpOwners()
-      return sqlPage(listed, listing)
-    },
+    list: (listing) => sqlPage(listed, listing),
     close,
   }
 }
@@ -152,9 +141,6 @@ function listingStatements(statements: PostgresStatements, perform: Perform): Sq
   return {
     rows: (after, limit) => rows(statements.list, after, limit),
     ownedRows: (ownerKey, after, limit) => rows(statements.listOwned, ownerKey, after, limit),
-    unfilledRows: (after, limit) => rows(statements.listUnfilled, after, limit),
-    fill: (owners) =>
-      perform(statements.fillOwners, [owners.map(([key]) => key), owners.map(([, ownerKey]) => ownerKey)]),
   }
 }
 
@@ -164,20 +150,9 @@ function openDatabase(
   statements: PostgresStatements,
 ): {
   perform(statement: string, values?: readonly unknown[]): Promise<unknown[]>
-  /** Whether the table of claims exists. */
-  hasClaims(): Promise<boolean>
-  /**
-   * Makes it, where it does not: apart from the others, because a role that has those need not
-   * be allowed to make tables.
-   */
-  setUpClaims(): Promise<void>
-  /** Whether the column of owners exists. A table of an earlier release gets it when sessions are listed first. */
-  hasOwners(): Promise<boolean>
-  setUpOwners(): Promise<void>
   close(): Promise<void>
 } {
   let closing: Promise<void> | undefined
-  let hasColumn = false
 
   function run(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
     return repeatOn(serializationFailures, async () => {
@@ -191,7 +166,6 @@ function openDatabase(
     if (row?.encoding !== 'UTF8') {
       throw new Error(`The Postgres database must have the encoding UTF8; it has ${row?.encoding}.`)
     }
-    hasColumn = !row.has_tables || row.has_owners === true
     if (row.has_tables) return []
     return row.has_schema ? [statements.createTables] : [statements.createSchema, statements.createTables]
   }
@@ -203,45 +177,13 @@ function openDatabase(
 
   const setUp = onceUntilFailure(() => repeatOn(createdByAnother, createMissing))
 
-  const setUpOwners = onceUntilFailure(async () => {
-    await setUp()
-    const { has_owners, has_index } = await inspectOwners()
-    if (!has_owners || !has_index) await repeatOn(createdByAnother, () => run(statements.addOwners))
-    hasColumn = true
-  })
-
-  async function inspectOwners(): Promise<OwnersRow> {
-    const [found] = (await run(statements.inspectOwners)) as [OwnersRow]
-    return found
-  }
-
-  async function hasOwners(): Promise<boolean> {
-    await setUp()
-    return hasColumn
-  }
-
   async function perform(statement: string, values?: readonly unknown[]): Promise<unknown[]> {
     await setUp()
     return run(statement, values)
   }
 
-  async function hasClaims(): Promise<boolean> {
-    const [row] = (await perform(statements.inspectClaims)) as { has_claims: boolean }[]
-    return row?.has_claims === true
-  }
-
-  const setUpClaims = onceUntilFailure(() =>
-    repeatOn(createdByAnother, async () => {
-      if (!(await hasClaims())) await run(statements.createClaims)
-    }),
-  )
-
   return {
     perform,
-    hasClaims,
-    setUpClaims,
-    hasOwners,
-    setUpOwners,
     close() {
       closing ??= (async () => {
         await adapter.disconnect?.()
@@ -269,7 +211,7 @@ function statementOf(swap: SessionSwap): 'insert' | 'replace' | 'cut' | 'append'
 }
 
 /** In the order of the statements' numbered parameters. */
-function toValues(swap: SessionSwap, expected: string | null): readonly unknown[] {
+function toValues(swap: SessionSwap, expected: string | null): unknown[] {
   // One row a name: Postgres refuses to write one twice in a statement.
   const chunks = new Map(swap.chunks)
   const names = Array.from(chunks.keys(), encodeText)

@@ -18,30 +18,17 @@ export interface PostgresStatements {
   readonly readChunks: string
   readonly readAll: string
   readonly insert: string
-  /** The same with the owner, where its column exists. */
-  readonly insertOwned: string
   readonly append: string
   /** Appends, and removes chunks by name. */
   readonly cut: string
   readonly replace: string
   readonly remove: string
   readonly purge: string
-  /** Whether the table of claims exists. It is made apart from the others, at the first claim. */
-  readonly inspectClaims: string
-  /** As {@link PostgresStatements.createTables}. */
-  readonly createClaims: string
   /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
   readonly claim: string
   readonly purgeClaims: string
-  /** Whether the column of owners exists, and its index. A table of an earlier release has neither. */
-  readonly inspectOwners: string
-  /** Adds both, in one transaction. */
-  readonly addOwners: string
   readonly list: string
   readonly listOwned: string
-  /** Rows whose owner is not filled in. */
-  readonly listUnfilled: string
-  readonly fillOwners: string
 }
 
 const isLive = '(expires_at IS NULL OR expires_at > now())'
@@ -71,24 +58,23 @@ export function postgresStatements(schema: string, table: string): PostgresState
       expires_at = ${earlier('$4', latest)}
       WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isLive} RETURNING id`
   // An expired row is deleted, and its chunks with it. Counting it makes the deletion come before the insertion.
-  const insert = (column: string, value: string): string => `WITH gone AS (
+  const insert = `WITH gone AS (
       DELETE FROM ${session} WHERE key = $1 AND NOT ${isLive} RETURNING id
     ), stored AS (
-      INSERT INTO ${session} (key, revision, head, expires_at${column})
-      SELECT $1, $2, $3, ${earlier('$4', '$7')}${value} FROM (SELECT count(*) FROM gone) AS before
+      INSERT INTO ${session} (key, revision, head, expires_at, owner)
+      SELECT $1, $2, $3, ${earlier('$4', '$7')}, $8 FROM (SELECT count(*) FROM gone) AS before
       ON CONFLICT (key) DO NOTHING RETURNING id
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`
-  const indexOwners = `CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_session_owner`)} ON ${session} (owner, id);`
+  const index = (suffix: string): string => `CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}${suffix}`)}`
   const rows = (condition: string, limit: string): string =>
     `SELECT id::text AS id, key, revision, head FROM ${session} AS session
       WHERE ${condition} AND ${isLive} ORDER BY session.id LIMIT ${limit}::int`
-  const hasColumn = `EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass(${literal(session)})
-        AND attname = 'owner' AND NOT attisdropped)`
+  const exists = (name: string): string => `to_regclass(${literal(name)}) IS NOT NULL`
   return {
     inspect: `SELECT to_regnamespace(${literal(quote(fold(schema)))}) IS NOT NULL AS has_schema,
-      to_regclass(${literal(session)}) IS NOT NULL AND to_regclass(${literal(chunk)}) IS NOT NULL AS has_tables,
-      current_setting('server_encoding') AS encoding, ${hasColumn} AS has_owners`,
+      ${[session, chunk, claim].map(exists).join(' AND ')} AS has_tables,
+      current_setting('server_encoding') AS encoding`,
     createSchema: `CREATE SCHEMA IF NOT EXISTS ${quote(fold(schema))}`,
     createTables: `
       CREATE TABLE IF NOT EXISTS ${session} (
@@ -97,7 +83,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
         revision text COLLATE "C" NOT NULL,
         expires_at timestamptz,
         head text NOT NULL,
-        owner text COLLATE "C"
+        owner text COLLATE "C" NOT NULL
       );
       CREATE TABLE IF NOT EXISTS ${chunk} (
         session_id bigint NOT NULL REFERENCES ${session} (id) ON DELETE CASCADE,
@@ -105,9 +91,14 @@ export function postgresStatements(schema: string, table: string): PostgresState
         body text NOT NULL,
         PRIMARY KEY (session_id, name)
       );
-      CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_session_expiry`)}
-        ON ${session} (expires_at) WHERE expires_at IS NOT NULL;
-      ${indexOwners}`,
+      CREATE TABLE IF NOT EXISTS ${claim} (
+        key text COLLATE "C" NOT NULL PRIMARY KEY,
+        session_id text NOT NULL,
+        expires_at timestamptz NOT NULL
+      );
+      ${index('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL;
+      ${index('_session_owner')} ON ${session} (owner, id);
+      ${index('_claim_expiry')} ON ${claim} (expires_at);`,
     readRevision: `SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
     // One index lookup for each name: without statistics Postgres would read all chunks of the session instead.
@@ -117,8 +108,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
     readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id) AS chunks
       FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
-    insert: insert('', ''),
-    insertOwned: insert(', owner', ', $8'),
+    insert,
     append: `WITH stored AS (${update('$8')}), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
     cut: `WITH stored AS (${update('$9')}), removed AS (
@@ -140,14 +130,6 @@ export function postgresStatements(schema: string, table: string): PostgresState
       DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.id
     )
     SELECT count(*)::int AS written FROM removed`,
-    inspectClaims: `SELECT to_regclass(${literal(claim)}) IS NOT NULL AS has_claims`,
-    createClaims: `
-      CREATE TABLE IF NOT EXISTS ${claim} (
-        key text COLLATE "C" NOT NULL PRIMARY KEY,
-        session_id text NOT NULL,
-        expires_at timestamptz NOT NULL
-      );
-      CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}_claim_expiry`)} ON ${claim} (expires_at);`,
     // A row that is live is written as it was, so that the statement returns it, also one of which it had
     // not known at its beginning.
     claim: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
@@ -161,15 +143,8 @@ export function postgresStatements(schema: string, table: string): PostgresState
       DELETE FROM ${claim} AS claim USING expired WHERE claim.key = expired.key RETURNING claim.key
     )
     SELECT count(*)::int AS written FROM removed`,
-    inspectOwners: `SELECT ${hasColumn} AS has_owners,
-      to_regclass(${literal(named('_session_owner'))}) IS NOT NULL AS has_index`,
-    addOwners: `ALTER TABLE ${session} ADD COLUMN IF NOT EXISTS owner text COLLATE "C"; ${indexOwners}`,
     list: rows('session.id > $1::bigint', '$2'),
     listOwned: rows('owner = $1 AND session.id > $2::bigint', '$3'),
-    listUnfilled: rows('owner IS NULL AND session.id > $1::bigint', '$2'),
-    fillOwners: `UPDATE ${session} AS session SET owner = filled.owner
-      FROM unnest($1::text[], $2::text[]) AS filled(key, owner)
-      WHERE session.key = filled.key AND session.owner IS NULL`,
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other.
- * What an earlier release stored is in no set: the first listing of any owner goes through everything, adds it and
- * leaves a mark that it did. Only then it lists the set.
+ * A set may lack sessions after a failover: the first listing of any owner goes through everything, adds what is
+ * missing and leaves a mark that it did. Only then it lists the set. Whoever deletes the mark has the sets repaired.
  */
 import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'

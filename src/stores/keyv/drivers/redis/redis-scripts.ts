@@ -22,6 +22,9 @@ export interface RedisScript {
  * once more, so that a WAIT on this connection counts the replicas that have it; it removes the revision before,
  * because that needs no memory and must work on a full server, too.
  *
+ * A save without a time to live ends the one of a former setting. To ask first whether there is one would cost as much
+ * as PERSIST, which changes nothing, and reaches no replica, if there is none.
+ *
  * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
  */
 export const swapScript: RedisScript = script(`
@@ -57,7 +60,7 @@ if latest ~= '' then
   if ttl ~= '' and tonumber(ttl) < redis.call('PTTL', key) then redis.call('PEXPIRE', key, ttl) end
 elseif ttl ~= '' then
   redis.call('PEXPIRE', key, ttl)
-else
+elseif stored then
   redis.call('PERSIST', key)
 end
 return 1
@@ -81,7 +84,7 @@ export const addOwnedScript: RedisScript = script(`
 local left = redis.call('PTTL', KEYS[1])
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then redis.call('ZADD', KEYS[1], 0, ARGV[1]) end
 if ARGV[2] == '' then
-  redis.call('PERSIST', KEYS[1])
+  if left >= 0 then redis.call('PERSIST', KEYS[1]) end
 elseif left == -2 or (left >= 0 and left < tonumber(ARGV[2])) then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end

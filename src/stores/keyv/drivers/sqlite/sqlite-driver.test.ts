@@ -15,7 +15,7 @@ function fakeAdapter(
     statements,
     query(statement) {
       statements.push(statement)
-      return statement.includes('sqlite_master') ? Promise.resolve([{ objects: 6 }]) : answer(statement)
+      return statement.includes('sqlite_master') ? Promise.resolve([{ objects: 9 }]) : answer(statement)
     },
   }
 }
@@ -31,7 +31,7 @@ describe('createSqliteDriver', () => {
         await Promise.resolve()
         running--
         if (statement.startsWith('SELECT revision')) keys.push(key)
-        return statement.includes('sqlite_master') ? [{ objects: 6 }] : []
+        return statement.includes('sqlite_master') ? [{ objects: 9 }] : []
       },
     })
     await Promise.all(['a', 'b', 'c'].map((key) => driver.read(key, [])))
@@ -84,8 +84,9 @@ describe('createSqliteDriver', () => {
       },
     }
     await createSqliteDriver(empty).read('key', [])
-    const names = ['session', 'chunk', 'session_expiry', 'session_inserted', 'session_updated', 'session_delete']
-    expect(empty.made).toEqual(names.map((name) => `keyv_${name}`))
+    const tables = ['session', 'chunk', 'claim', 'session_expiry', 'session_owner', 'claim_expiry']
+    const triggers = ['session_inserted', 'session_updated', 'session_deleted']
+    expect(empty.made).toEqual([...tables, ...triggers].map((name) => `keyv_${name}`))
   })
 
   test.each([

@@ -30,7 +30,7 @@ const pauseMs = 10
 /** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
-  const { perform, hasClaims, setUpClaims, hasOwners, setUpOwners, close } = openDatabase(adapter, statements)
+  const { perform, close } = openDatabase(adapter, statements)
 
   function purge(statement: string): Promise<number> {
     return purgeAll(async (most) => (await perform(statement, most)).length)
@@ -47,11 +47,6 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
     const statement = isWhole ? statements.readHead : statements.readChunks
     const [row] = (await perform(statement, encodeText(key), ...values)) as SessionRow[]
     return row === undefined ? undefined : toStoredHead(row, chunks)
-  }
-
-  async function insert({ owner }: SessionSwap, values: readonly unknown[]): Promise<unknown[]> {
-    if (owner === undefined || !(await hasOwners())) return perform(statements.insert, ...values)
-    return perform(statements.insertOwned, ...values, ownerColumn((await owner())?.ownerKey))
   }
 
   async function rows(statement: string, ...values: unknown[]): Promise<ListedRow[]> {
@@ -73,7 +68,9 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
     async swap(swap): Promise<SwapOutcome> {
       const { key, values } = toValues(swap)
       const stored =
-        swap.expectedRevision === undefined ? await insert(swap, values) : await perform(statements.update, ...values)
+        swap.expectedRevision === undefined
+          ? await perform(statements.insert, ...values, ownerColumn(await swap.owner?.()))
+          : await perform(statements.update, ...values)
       if (stored.length > 0) return 'done'
       return (await storedRevision(key)) === encodeText(swap.revision) ? 'done' : 'conflict'
     },
@@ -85,22 +82,18 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
       return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
     },
     async purgeExpired() {
-      if (await hasClaims()) await purge(statements.purgeClaims)
+      await purge(statements.purgeClaims)
       return purge(statements.purge)
     },
     async claim(key, sessionId, ttlMs): Promise<string> {
-      await setUpClaims()
       const stored = await perform(statements.claim, encodeText(key), encodeText(sessionId), Math.ceil(ttlMs))
       return claimedId(stored)
     },
     async list(listing) {
-      await setUpOwners()
       return sqlPage(
         {
           rows: (after, limit) => rows(statements.list, after, limit),
           ownedRows: (ownerKey, after, limit) => rows(statements.listOwned, ownerKey, after, limit),
-          unfilledRows: (after, limit) => rows(statements.listUnfilled, after, limit),
-          fill: (owners) => perform(statements.fillOwners, JSON.stringify(owners)),
         },
         listing,
       )
@@ -115,19 +108,11 @@ function openDatabase(
   statements: SqliteStatements,
 ): {
   perform(statement: string, ...values: unknown[]): Promise<unknown[]>
-  /** Whether the table of claims exists. */
-  hasClaims(): Promise<boolean>
-  /** Makes it, where it does not. */
-  setUpClaims(): Promise<void>
-  /** Whether the column of owners exists. A table of an earlier release gets it when sessions are listed first. */
-  hasOwners(): Promise<boolean>
-  setUpOwners(): Promise<void>
   close(): Promise<void>
 } {
   const patienceMs = adapter.opts.busyTimeout || defaultBusyTimeoutMs
   let last: Promise<unknown> = Promise.resolve()
   let closing: Promise<void> | undefined
-  let hasColumn = false
 
   function inTurn(statement: string, values: readonly unknown[]): Promise<unknown[]> {
     const result = last.then(() => {
@@ -155,36 +140,10 @@ function openDatabase(
     await run(`PRAGMA synchronous = ${adapter.opts.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
     // What is deleted or replaced is overwritten with zeros, and not only marked as free.
     await run('PRAGMA secure_delete = ON')
-    const [found] = (await run(statements.countObjects)) as { objects: number; owners?: number }[]
-    const isNew = found?.objects === 0
-    if (found?.objects !== statements.objects) {
-      for (const statement of statements.create) await run(statement)
-    }
-    if (isNew) await run(statements.indexOwners)
-    hasColumn = isNew || (found?.owners ?? 0) > 0
+    const [found] = (await run(statements.countObjects)) as { objects: number }[]
+    if (found?.objects === statements.objects) return
+    for (const statement of statements.create) await run(statement)
   })
-
-  const setUpOwners = onceUntilFailure(async () => {
-    await setUp()
-    // Another process may add the column at the same moment.
-    if (!hasColumn) await run(statements.addOwners).catch(failUnlessAdded)
-    hasColumn = true
-    if ((await inspectOwners()).indexes === 0) await run(statements.indexOwners)
-  })
-
-  async function inspectOwners(): Promise<{ owners: number; indexes: number }> {
-    const [found] = (await run(statements.inspectOwners)) as [{ owners: number; indexes: number }]
-    return found
-  }
-
-  async function failUnlessAdded(error: unknown): Promise<void> {
-    if ((await inspectOwners()).owners === 0) throw error
-  }
-
-  async function hasOwners(): Promise<boolean> {
-    await setUp()
-    return hasColumn
-  }
 
   async function perform(statement: string, ...values: unknown[]): Promise<unknown[]> {
     if (closing !== undefined) throw closedError()
@@ -192,22 +151,8 @@ function openDatabase(
     return run(statement, ...values)
   }
 
-  async function hasClaims(): Promise<boolean> {
-    const [found] = (await perform(statements.countClaims)) as { objects: number }[]
-    return found?.objects === statements.claimObjects
-  }
-
-  const setUpClaims = onceUntilFailure(async () => {
-    if (await hasClaims()) return
-    for (const statement of statements.createClaims) await run(statement)
-  })
-
   return {
     perform,
-    hasClaims,
-    setUpClaims,
-    hasOwners,
-    setUpOwners,
     close() {
       closing ??= last.then(async () => {
         await adapter.disconnect?.()

@@ -5,10 +5,7 @@
 
 /** The statements over one set of tables. */
 export interface SqliteStatements {
-  /**
-   * Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist, less those that
-   * it replaces, and `owners`.
-   */
+  /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist. */
   readonly countObjects: string
   /** How many of them there are in all. */
   readonly objects: number
@@ -19,27 +16,14 @@ export interface SqliteStatements {
   readonly readChunks: string
   readonly readAll: string
   readonly insert: string
-  /** The same with the owner, where its column exists. */
-  readonly insertOwned: string
   readonly update: string
   readonly remove: string
   readonly purge: string
-  /** The same for the table of claims and its index, which are made apart from the others, at the first claim. */
-  readonly countClaims: string
-  readonly claimObjects: number
-  readonly createClaims: readonly string[]
   /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
   readonly claim: string
   readonly purgeClaims: string
-  /** Counts the columns `owner`, and their indexes. A table of an earlier release has neither. */
-  readonly inspectOwners: string
-  readonly addOwners: string
-  readonly indexOwners: string
   readonly list: string
   readonly listOwned: string
-  /** Rows whose owner is not filled in. */
-  readonly listUnfilled: string
-  readonly fillOwners: string
 }
 
 /** The database's clock, in milliseconds since 1970. It is constant within a statement. */
@@ -56,10 +40,11 @@ export function sqliteStatements(table: string): SqliteStatements {
   const session = quote('_session')
   const chunk = quote('_chunk')
   const claim = quote('_claim')
-  const names = ['_session', '_chunk', '_session_expiry', '_session_inserted', '_session_updated', '_session_delete']
-  const replaced = ['_session_insert', '_session_update']
-  const literals = (suffixes: readonly string[]): string =>
-    suffixes.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
+  const tables = ['_session', '_chunk', '_claim']
+  const indexes = ['_session_expiry', '_session_owner', '_claim_expiry']
+  const triggers = ['_session_inserted', '_session_updated', '_session_deleted']
+  const names = [...tables, ...indexes, ...triggers]
+  const literals = names.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
   // A chunk to store is a list of its name and its text, one to remove is its name.
   const removeChunks = `
     DELETE FROM ${chunk} WHERE session_id = NEW.id
@@ -69,19 +54,15 @@ export function sqliteStatements(table: string): SqliteStatements {
       SELECT NEW.id, value ->> 0, value ->> 1 FROM json_each(NEW.added) WHERE type = 'array';
     UPDATE ${session} SET added = NULL WHERE id = NEW.id;`
   // An expired row is overwritten, and its chunks are removed: `replaces` is always set.
-  const insert = (column: string, value: string, assignment: string): string =>
-    `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added${column})
-        VALUES (?1, ?2, ${expiry('?3', '?6')}, 1, ?4, ?5${value})
+  const insert = `INSERT INTO ${session} (key, revision, expires_at, replaces, head, added, owner)
+        VALUES (?1, ?2, ${expiry('?3', '?6')}, 1, ?4, ?5, ?7)
       ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, expires_at = excluded.expires_at,
-        replaces = 1, head = excluded.head, added = excluded.added${assignment}
+        replaces = 1, head = excluded.head, added = excluded.added, owner = excluded.owner
       WHERE NOT ${isLive} RETURNING 1`
   const rows = (condition: string, limit: string): string =>
     `SELECT id, key, revision, head FROM ${session} WHERE ${condition} AND ${isLive} ORDER BY id LIMIT ${limit}`
-  const ownerColumns = `(SELECT count(*) FROM pragma_table_info(${literals(['_session'])}) WHERE name = 'owner')`
   return {
-    countObjects: `SELECT count(*) FILTER (WHERE name IN (${literals(names)}))
-        - count(*) FILTER (WHERE name IN (${literals(replaced)})) AS objects, ${ownerColumns} AS owners
-      FROM sqlite_master`,
+    countObjects: `SELECT count(*) AS objects FROM sqlite_master WHERE name IN (${literals})`,
     objects: names.length,
     create: [
       'PRAGMA journal_mode = WAL',
@@ -93,7 +74,7 @@ export function sqliteStatements(table: string): SqliteStatements {
         replaces INTEGER NOT NULL DEFAULT 0,
         head TEXT NOT NULL,
         added TEXT,
-        owner TEXT COLLATE BINARY
+        owner TEXT COLLATE BINARY NOT NULL
       )`,
       `CREATE TABLE IF NOT EXISTS ${chunk} (
         session_id INTEGER NOT NULL,
@@ -101,17 +82,23 @@ export function sqliteStatements(table: string): SqliteStatements {
         body TEXT NOT NULL,
         PRIMARY KEY (session_id, name)
       )`,
+      `CREATE TABLE IF NOT EXISTS ${claim} (
+        key TEXT COLLATE BINARY NOT NULL PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        expires_at INTEGER NOT NULL
+      )`,
       `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
+      // The ID of the row is part of every index.
+      `CREATE INDEX IF NOT EXISTS ${quote('_session_owner')} ON ${session} (owner)`,
+      `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_inserted')} AFTER INSERT ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN ${addChunks} END`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_updated')} AFTER UPDATE ON ${session}
         WHEN NEW.added IS NOT NULL BEGIN
           DELETE FROM ${chunk} WHERE session_id = NEW.id AND NEW.replaces;
           ${removeChunks} ${addChunks} END`,
-      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_delete')} AFTER DELETE ON ${session}
+      `CREATE TRIGGER IF NOT EXISTS ${quote('_session_deleted')} AFTER DELETE ON ${session}
         BEGIN DELETE FROM ${chunk} WHERE session_id = OLD.id; END`,
-      // Only now: without any of these triggers a save by another process would lose its chunks.
-      ...replaced.map((name) => `DROP TRIGGER IF EXISTS ${quote(name)}`),
     ],
     readRevision: `SELECT revision FROM ${session} WHERE key = ?1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = ?1 AND ${isLive}`,
@@ -121,23 +108,12 @@ export function sqliteStatements(table: string): SqliteStatements {
     readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id) AS chunks
       FROM ${session} AS session WHERE key = ?1 AND ${isLive}`,
-    insert: insert('', '', ''),
-    insertOwned: insert(', owner', ', ?7', ', owner = excluded.owner'),
+    insert,
     update: `UPDATE ${session} SET revision = ?2, expires_at = ${expiry('?3', '?8')}, head = ?4, added = ?5, replaces = ?7
       WHERE key = ?1 AND revision = ?6 AND revision <> ?2 AND ${isLive} RETURNING 1`,
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
     purge: `DELETE FROM ${session} WHERE id IN (
         SELECT id FROM ${session} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
-    countClaims: `SELECT count(*) AS objects FROM sqlite_master WHERE name IN (${literals(['_claim', '_claim_expiry'])})`,
-    claimObjects: 2,
-    createClaims: [
-      `CREATE TABLE IF NOT EXISTS ${claim} (
-        key TEXT COLLATE BINARY NOT NULL PRIMARY KEY,
-        session_id TEXT NOT NULL,
-        expires_at INTEGER NOT NULL
-      )`,
-      `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
-    ],
     // A row that is live is written as it was, so that the statement returns it.
     claim: `INSERT INTO ${claim} (key, session_id, expires_at) VALUES (?1, ?2, ${now} + ?3)
       ON CONFLICT (key) DO UPDATE SET
@@ -146,15 +122,7 @@ export function sqliteStatements(table: string): SqliteStatements {
       RETURNING session_id`,
     purgeClaims: `DELETE FROM ${claim} WHERE key IN (
         SELECT key FROM ${claim} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
-    inspectOwners: `SELECT ${ownerColumns} AS owners, count(*) AS indexes
-      FROM sqlite_master WHERE name = ${literals(['_session_owner'])}`,
-    addOwners: `ALTER TABLE ${session} ADD COLUMN owner TEXT COLLATE BINARY`,
-    // The ID of the row is part of every index.
-    indexOwners: `CREATE INDEX IF NOT EXISTS ${quote('_session_owner')} ON ${session} (owner)`,
     list: rows('id > ?1', '?2'),
     listOwned: rows('owner = ?1 AND id > ?2', '?3'),
-    listUnfilled: rows('owner IS NULL AND id > ?1', '?2'),
-    fillOwners: `UPDATE ${session} SET owner = filled.value ->> 1 FROM json_each(?1) AS filled
-      WHERE owner IS NULL AND ${session}.key = filled.value ->> 0`,
   }
 }
