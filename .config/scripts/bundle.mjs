@@ -32,8 +32,6 @@ const options = {
   format: 'esm',
   platform: 'neutral',
   target: 'es2022',
-  sourcemap: true,
-  sourcesContent: false,
   logLevel: 'warning',
 }
 

@@ -1,6 +1,7 @@
 /**
  * Decides which pages the site has, and in which order: those that the section "Documentation" of the README links to,
- * in groups by its headings. A page without a place there is an error of the build, so that none can be forgotten.
+ * or names if the package does not have them, in groups by its headings. A page without a place there is an error of
+ * the build, so that none can be forgotten.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -8,14 +9,17 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const records = 'docs/decisions'
 
-/** The groups of pages in a README: `{ title, pages }`, with the paths as they are linked. */
+/** The groups of pages in a README: `{ title, pages }`, with the paths as they are written. */
 export function groupsOf(readme) {
   const [, section = ''] = readme.split(/^## Documentation$/m)
   const [own] = section.split(/^## /m)
   const [, ...parts] = own.split(/^### /m)
   return parts.map((part) => ({
     title: part.slice(0, part.indexOf('\n')).trim(),
-    pages: Array.from(part.matchAll(/\]\(([^)#\s]+\.md)(?:#[^)]*)?\)/g), ([, path]) => path),
+    pages: Array.from(
+      part.matchAll(/\]\(([^)#\s]+\.md)(?:#[^)]*)?\)|`(docs\/[\w/-]+\.md)`/g),
+      ([, linked, named]) => linked ?? named,
+    ),
   }))
 }
 

@@ -43,7 +43,7 @@ function blocksOf(page: string, language: string): Block[] {
 function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
-    { isolatedDeclarations: false, declaration: false, declarationMap: false },
+    { isolatedDeclarations: false, declaration: false },
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )
   const options = { ...config?.options, ...more }

@@ -29,7 +29,7 @@ Read [this](docs/nothing.md) first.
 
 ### The project
 
-- [Changes](CHANGES.md), [licence](LICENSE), [sleep](docs/sleep.md)
+- [Changes](CHANGES.md), [licence](LICENSE), [sleep](docs/sleep.md), and \`docs/dens.md\`
 
 ## Thanks
 
@@ -40,7 +40,7 @@ describe('the pages of a README', () => {
   test('are those of its section, in groups by its headings', () => {
     expect(groupsOf(readme)).toEqual([
       { title: 'Guides', pages: ['docs/food.md', 'docs/sleep.md'] },
-      { title: 'The project', pages: ['CHANGES.md', 'docs/sleep.md'] },
+      { title: 'The project', pages: ['CHANGES.md', 'docs/sleep.md', 'docs/dens.md'] },
     ])
   })
 

@@ -27,7 +27,7 @@ interface Marked {
 function compile(programs: readonly string[]): Marked[][] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
-    { isolatedDeclarations: false, declaration: false, declarationMap: false },
+    { isolatedDeclarations: false, declaration: false },
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )
   const options = { ...config?.options }

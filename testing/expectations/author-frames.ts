@@ -8,11 +8,6 @@ import { show } from './expectation-error.js'
 const mostFrames = 8
 /** How many causes of causes are shown. */
 const mostCauses = 4
-/** Where this package is: the folder of `dist`, or of the sources. */
-const packageRoot: string | undefined = /^(.*)\/(?:dist\/.*|testing\/expectations\/[^/]+)$/.exec(
-  pathOf(import.meta.url),
-)?.[1]
-
 /** `at run (/app/(chat)/flow.ts:3:1)`: folders may have parentheses. */
 const namedFrame = /^\s*at (.*? \()((?:[\w-]+:|[\w.@-]*[/\\]).*:\d+:\d+)\)$/
 /** `at /app/flow.ts:3:1`: code without a name. Of a module that cannot be read, only the line is known. */
@@ -72,11 +67,17 @@ function framesOfFlow(error: unknown): readonly string[] {
   return code === 'FLOW_ERROR' || code === 'TOOL_ERROR' ? authorFrames(error) : []
 }
 
+/** Where this package is: the folder of `dist`, or of the sources. A bundle for a Worker does not know. */
+function packageRoot(): string | undefined {
+  const url: string | undefined = import.meta.url
+  return /^(.*)\/(?:dist\/.*|testing\/expectations\/[^/]+)$/.exec(pathOf(url ?? ''))?.[1]
+}
+
 function isOfAuthor(path: string): boolean {
   if (!path.includes('/') || /^(?:node|native|bun|ext|deno):/.test(path) || path.includes('/node_modules/'))
     return false
-  const inPackage =
-    packageRoot !== undefined && path.startsWith(`${packageRoot}/`) ? path.slice(packageRoot.length) : ''
+  const root = packageRoot()
+  const inPackage = root !== undefined && path.startsWith(`${root}/`) ? path.slice(root.length) : ''
   // The tests of this package are written by authors of flows too.
   return !/^\/(?:bin|dist|src|adapters|testing)\//.test(inPackage) || /\.test\.|^\/testing\/contract\//.test(inPackage)
 }

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { type BuildResult, build } from 'esbuild'
 import { describe, expect, inject, test } from 'vitest'
+import { project, run } from './run.js'
 
 type Platform = 'node' | 'browser' | 'neutral'
 type Bundle = BuildResult<{ write: false; metafile: true }>
@@ -54,7 +55,7 @@ function bundle(
   contents: string,
   platform: Platform,
   conditions: readonly string[],
-  external: readonly string[] = [],
+  { external = [], define = {} }: { external?: string[]; define?: Record<string, string> } = {},
 ): Promise<Bundle> {
   return build({
     stdin: { contents, resolveDir: inject('consumer') },
@@ -62,7 +63,8 @@ function bundle(
     format: 'esm',
     platform,
     conditions: [...conditions],
-    external: [...external],
+    external,
+    define,
     minify: true,
     write: false,
     metafile: true,
@@ -106,6 +108,26 @@ test('what the root is made of has its packages in it, with their licences, and 
   expect(core).not.toMatch(/^import /m)
 })
 
+test.each<Platform>(['neutral', 'browser'])(
+  'turnkeeper/testing runs in a bundle for %s without import.meta.url, as Workers have it',
+  async (platform) => {
+    const contents = `
+import { Flow, LogicStep, finish } from 'turnkeeper'
+import { Conversation } from 'turnkeeper/testing'
+class Only extends LogicStep { static id = 'Only'; run() { throw new Error('broken') } }
+class Talk extends Flow { static id = 'Talk'; steps() { return [Only] } }
+const conversation = new Conversation(Talk)
+await conversation.say('Hello')
+try { conversation.expectReply('x') } catch ({ message }) { console.log(message) }`
+    const { outputFiles } = await bundle(contents, platform, ['workerd', 'worker', 'browser', 'import'], {
+      external: ['fast-check'],
+      define: { 'import.meta.url': 'undefined' },
+    })
+    const folder = project(`worker-${platform}`, { 'bundle.mjs': outputFiles[0]?.text ?? '' })
+    expect(run(folder, 'bundle.mjs')).toEqual({ failed: false, output: expect.stringContaining('broken') })
+  },
+)
+
 test('the probe itself can fail: hono is not installed, so its entry point does not bundle', async () => {
   await expect(bundle("export * from 'turnkeeper/hono'", 'node', ['node', 'import'])).rejects.toThrow(
     'Could not resolve "hono"',
@@ -130,7 +152,7 @@ describe('the sizes of the entry points', () => {
   async function kibOf(...imported: string[]): Promise<number> {
     const contents = imported.map((subpath) => `export * from '${subpath}'`).join('\n')
     const external = ['node:*', '@hono/node-server']
-    const [output] = (await bundle(contents, 'neutral', ['workerd', 'worker', 'browser', 'import'], external))
+    const [output] = (await bundle(contents, 'neutral', ['workerd', 'worker', 'browser', 'import'], { external }))
       .outputFiles
     return gzipped(output?.contents ?? new Uint8Array()) / 1024
   }
