@@ -4,8 +4,8 @@
  * script.
  */
 
-import { withDeadline } from '../stores/failure.js'
-import { registerCases } from '../stores/left-out.js'
+import { withDeadline } from '../cases/failure.js'
+import { registerCases } from '../cases/register-cases.js'
 import type { SuiteTest } from '../stores/session-store-suite.js'
 import { answerCases } from './answer-cases.js'
 import { createBench } from './bench.js'
