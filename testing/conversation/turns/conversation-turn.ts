@@ -2,13 +2,14 @@
 import {
   type FlowError,
   type JsonValue,
+  type ModelResponse,
   type RunResponseType,
   type SessionDocument,
   type ToolCallPart,
   type ToolResultPart,
   TurnAbortedError,
 } from '../../../src/index.js'
-import type { LoggedCall } from '../world/model-log.js'
+import type { RecordedRequest } from '../../scripted-model/scripted-model.js'
 
 /** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
 export interface ConversationReply extends RunResponseType {
@@ -30,6 +31,15 @@ export interface ConversationToolCall {
   readonly output?: JsonValue
   /** Set if the call was refused or failed. */
   readonly isError?: true
+}
+
+/** One call of a model. */
+export interface LoggedCall {
+  readonly request: RecordedRequest
+  /** Absent if the call failed. */
+  response?: ModelResponse
+  /** The limit within which it had no answer, in words; absent if the engine did not abort it for that. */
+  exceeded?: string
 }
 
 /** What happened in a turn, in order. */

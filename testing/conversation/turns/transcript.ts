@@ -4,11 +4,11 @@
  */
 import { HttpContentType } from '../../../src/index.js'
 import { show } from '../../expectations/expectation-error.js'
-import type { LoggedCall } from '../world/model-log.js'
 import {
   type ConversationReply,
   type ConversationToolCall,
   type ConversationTurn,
+  type LoggedCall,
   type RunningTurn,
   toolCallsOf,
 } from './conversation-turn.js'

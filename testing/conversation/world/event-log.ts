@@ -3,8 +3,8 @@
  * calls.
  */
 import type { FlowEngine, ModelProviderAdapter, ToolCallPart } from '../../../src/index.js'
-import type { TurnEvent } from '../turns/conversation-turn.js'
-import { type LoggedCall, watchProvider } from './model-log.js'
+import type { LoggedCall, TurnEvent } from '../turns/conversation-turn.js'
+import { watchProvider } from './model-log.js'
 import type { ReadingGate } from './reading-gate.js'
 
 /** The events of one conversation. */

@@ -8,17 +8,9 @@ import type {
   ModelStreamPart,
   RuntimeModel,
 } from '../../../src/index.js'
-import { type RecordedRequest, recordedRequest } from '../../scripted-model/scripted-model.js'
+import { recordedRequest } from '../../scripted-model/scripted-model.js'
+import type { LoggedCall } from '../turns/conversation-turn.js'
 import type { ReadingGate } from './reading-gate.js'
-
-/** One call of a model. */
-export interface LoggedCall {
-  readonly request: RecordedRequest
-  /** Absent if the call failed. */
-  response?: ModelResponse
-  /** The limit within which it had no answer, in words; absent if the engine did not abort it for that. */
-  exceeded?: string
-}
 
 type CallLog = (call: LoggedCall, event: 'asked' | 'answered') => void
 

@@ -1,9 +1,18 @@
 /**
- * Which cases of a suite are left out, and why, and how each is registered. An unknown name or an empty reason is
- * refused before any case is registered.
+ * Registers the cases of a suite with the caller's runner: which are left out, and why. An unknown name or an empty
+ * reason is refused before any case is registered.
  */
 import { invalidInput } from '../../../src/util/options.js'
-import type { SuiteTest } from '../stores/bench/suite-options.js'
+
+/**
+ * The caller's way to register a test: `test` of vitest, Jest, Bun or `node:test`, `Deno.test`, or a function of one's
+ * own. Nothing else of a runner is used.
+ */
+export interface SuiteTest {
+  (name: string, body: () => Promise<void>): unknown
+  /** Registers a test that is not run. Default: a case that is left out is registered as a test that does nothing. */
+  readonly skip?: (name: string, body: () => Promise<void>) => unknown
+}
 
 /** The fields of a case that this file reads. */
 interface NamedCase {

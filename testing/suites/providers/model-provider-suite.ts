@@ -5,8 +5,7 @@
  */
 
 import { withDeadline } from '../cases/failure.js'
-import { registerCases } from '../cases/register-cases.js'
-import type { SuiteTest } from '../stores/session-store-suite.js'
+import { registerCases, type SuiteTest } from '../cases/register-cases.js'
 import { answerCases } from './answer-cases.js'
 import { createBench } from './bench.js'
 import { contentCases } from './content-cases.js'

@@ -4,13 +4,14 @@
  */
 import type { SessionStore } from '../../../src/index.js'
 import { withDeadline } from '../cases/failure.js'
-import { registerCases } from '../cases/register-cases.js'
+import { registerCases, type SuiteTest } from '../cases/register-cases.js'
 import { allCases } from './all-cases.js'
 import { createBench } from './bench/bench.js'
 import type { SuiteCase } from './bench/suite-case.js'
-import type { SessionStoreSuiteOptions, SuiteTest } from './bench/suite-options.js'
+import type { SessionStoreSuiteOptions } from './bench/suite-options.js'
 
-export type { SessionStoreSuiteOptions, SuiteTest } from './bench/suite-options.js'
+export type { SuiteTest } from '../cases/register-cases.js'
+export type { SessionStoreSuiteOptions } from './bench/suite-options.js'
 
 const defaultDeadlineMs = 30_000
 

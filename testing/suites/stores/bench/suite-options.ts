@@ -1,15 +1,5 @@
-/** What the caller of the suite hands over: a way to register tests, and ways to make stores. Types only. */
+/** What the caller of the suite hands over: ways to make stores, and what they have. Types only. */
 import type { SessionStore } from '../../../../src/index.js'
-
-/**
- * The caller's way to register a test: `test` of vitest, Jest, Bun or `node:test`, `Deno.test`, or a function of one's
- * own. Nothing else of a runner is used.
- */
-export interface SuiteTest {
-  (name: string, body: () => Promise<void>): unknown
-  /** Registers a test that is not run. Default: a case that is left out is registered as a test that does nothing. */
-  readonly skip?: (name: string, body: () => Promise<void>) => unknown
-}
 
 /** The options of `sessionStoreSuite`. Everything is optional. */
 export interface SessionStoreSuiteOptions {
