@@ -4,9 +4,9 @@
  */
 import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
+import { isListOf, isObject, isStep, isStepClass, isText, shownStep } from '../expectations/value-kinds.js'
 import type { ConversationOptions, SayInput } from './conversation-options.js'
 import type { SessionStart } from './session-start.js'
-import { isListOf, isObject, isStep, isStepClass, isText, shownStep } from './value-kinds.js'
 
 const names: OptionNames<ConversationOptions> = {
   script: true,

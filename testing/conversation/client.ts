@@ -7,10 +7,10 @@ import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.
 import { checkOptionNames } from '../../src/util/options.js'
 import { isIdempotencyKey } from '../../src/util/patterns.js'
 import { count, ExpectationError, list, show, shownWrong } from '../expectations/expectation-error.js'
-import { type ConversationTurn, numberIn, type TurnEnd } from './conversation-turn.js'
-import type { ConversationWorld, RequestEnd } from './conversation-world.js'
+import { isObject } from '../expectations/value-kinds.js'
 import { StreamCheck } from './stream-check.js'
-import { isObject } from './value-kinds.js'
+import { type ConversationTurn, numberIn, type TurnEnd } from './turns/conversation-turn.js'
+import type { ConversationWorld, RequestEnd } from './world/conversation-world.js'
 
 /** A message and what became of it. */
 export type SentMessage = Omit<ConversationTurn, 'afterRestart'>

@@ -3,9 +3,9 @@ import type { FlowRunInput, JsonObject, StepConstructor } from '../../src/index.
 import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ClientFault } from './client.js'
-import type { ReplyJudge } from './expectations.js'
+import type { ReplyJudge } from './expect/expectations.js'
 import type { SessionStart } from './session-start.js'
-import type { ConversationWorldOptions } from './world-options.js'
+import type { ConversationWorldOptions } from './world/world-options.js'
 
 /** The options of a `Conversation`, including those of the engine. */
 export interface ConversationOptions extends ConversationWorldOptions {

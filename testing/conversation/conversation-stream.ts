@@ -5,9 +5,9 @@
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
-import type { ConversationReply, TurnEnd } from './conversation-turn.js'
-import type { Problem } from './expectations.js'
+import type { Problem } from './expect/expectations.js'
 import { StreamCheck } from './stream-check.js'
+import type { ConversationReply, TurnEnd } from './turns/conversation-turn.js'
 
 /** What a stream needs from its conversation. */
 export interface StreamedTurn {

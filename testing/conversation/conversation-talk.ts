@@ -10,11 +10,11 @@ import { endedAtOnce, keyOf, requireFault, type SentMessage, send, sendAtOnce, s
 import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptions } from './conversation-options.js'
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
-import type { ConversationReply, RunningTurn, TurnEnd } from './conversation-turn.js'
-import { ConversationWorld, type RequestSoFar } from './conversation-world.js'
-import type { ReplyJudge } from './expectations.js'
+import type { ReplyJudge } from './expect/expectations.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
+import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
+import { ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
 
 /** The turns of one conversation. */
 export class ConversationTalk {

@@ -11,7 +11,7 @@ import {
   runStep,
   type ToolDouble,
 } from '../index.js'
-import type { ConversationToolCall } from './conversation-turn.js'
+import type { ConversationToolCall } from './turns/conversation-turn.js'
 
 const conversation = new Conversation(Onboarding)
 

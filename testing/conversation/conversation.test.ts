@@ -1,4 +1,4 @@
-/** Conversations that succeed; `conversation/failures.test.ts` has those that fail. */
+/** Conversations that succeed; `conversation/behaviour/failures.test.ts` has those that fail. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { rollingSummary } from '../../src/compaction/index.js'

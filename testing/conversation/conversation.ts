@@ -2,7 +2,7 @@
 /**
  * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
  * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in
- * `conversation/conversation-world.ts`, the expectations in `conversation/expectations.ts`.
+ * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect/expectations.ts`.
  */
 import type {
   FlowConstructor,
@@ -14,15 +14,14 @@ import type {
 } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
 import { callPlace } from '../expectations/call-place.js'
+import { checkFlow } from '../expectations/check-flow.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-request.js'
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import { checkFlow } from './check-flow.js'
 import { checkConversationOptions, checkStart, checkStepOrId, startNames } from './check-options.js'
-import type { RunningEngine } from './conversation-engines.js'
 import type {
   ConversationOptions,
   MessageAtOnce,
@@ -32,14 +31,6 @@ import type {
 import type { ConversationRecord } from './conversation-record.js'
 import type { ConversationStream } from './conversation-stream.js'
 import { ConversationTalk } from './conversation-talk.js'
-import {
-  type ConversationReply,
-  type ConversationToolCall,
-  type ConversationTurn,
-  toolCallsOf,
-} from './conversation-turn.js'
-import type { ConversationWorld } from './conversation-world.js'
-import type { DeathBefore } from './effect-log.js'
 import {
   completedProblem,
   type ExpectedOutcome,
@@ -56,9 +47,18 @@ import {
   stepProblem,
   toolCallsProblem,
   unreadProblem,
-} from './expectations.js'
-import { meaningProblem } from './judged-meaning.js'
+} from './expect/expectations.js'
+import { meaningProblem } from './expect/judged-meaning.js'
 import type { SessionStart } from './session-start.js'
+import {
+  type ConversationReply,
+  type ConversationToolCall,
+  type ConversationTurn,
+  toolCallsOf,
+} from './turns/conversation-turn.js'
+import type { RunningEngine } from './world/conversation-engines.js'
+import type { ConversationWorld } from './world/conversation-world.js'
+import type { DeathBefore } from './world/effect-log.js'
 
 /**
  * A conversation with one flow, over a model that follows a script, a clock that a test moves, and a store that fails

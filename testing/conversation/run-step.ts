@@ -13,10 +13,10 @@ import { ExpectationError, list, show } from '../expectations/expectation-error.
 import { checkConversationOptions, checkStart, checkStep, startNames } from './check-options.js'
 import type { ConversationOptions, SayInput } from './conversation-options.js'
 import { ConversationTalk } from './conversation-talk.js'
-import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './conversation-turn.js'
-import { failureOf, unreadProblem } from './expectations.js'
+import { failureOf, unreadProblem } from './expect/expectations.js'
 import { FlowOfOneStep } from './flow-of-one-step.js'
 import type { SessionStart } from './session-start.js'
+import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './turns/conversation-turn.js'
 
 /**
  * The options of {@link runStep}.

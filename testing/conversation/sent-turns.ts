@@ -5,8 +5,8 @@
 import type { SentAtOnce, SentMessage } from './client.js'
 import type { ConversationOptions } from './conversation-options.js'
 import type { ConversationRecord } from './conversation-record.js'
-import type { ConversationTurn } from './conversation-turn.js'
-import { nextNumber } from './turn-names.js'
+import type { ConversationTurn } from './turns/conversation-turn.js'
+import { nextNumber } from './turns/turn-names.js'
 
 /** The turns of the messages that were sent. */
 export class SentTurns {

@@ -2,8 +2,8 @@
  * The calls that a store received, in order, and how they are compared and shown. The store decides what it answers.
  */
 import type { SessionListQuery, SessionSaveHint } from '../../src/index.js'
-import { isListOf, isObject, isText } from '../conversation/value-kinds.js'
 import { differences, show } from '../expectations/expectation-error.js'
+import { isListOf, isObject, isText } from '../expectations/value-kinds.js'
 
 /** An operation of a store. */
 export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'list' | 'close'

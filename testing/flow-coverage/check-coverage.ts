@@ -2,8 +2,8 @@
  * What a program without types may pass to the coverage of flows by mistake: it is refused before anything is counted.
  */
 import { invalidInput } from '../../src/util/options.js'
-import { isListOf, isObject, isText } from '../conversation/value-kinds.js'
 import { show } from '../expectations/expectation-error.js'
+import { isListOf, isObject, isText } from '../expectations/value-kinds.js'
 import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
 /** @throws `InvalidInputError` for names of tools that are not lists by the ID of a flow or a step. */

@@ -6,10 +6,10 @@
 
 import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { checkOptionNames, hintAt, invalidInput, notAnEngine } from '../../src/util/options.js'
-import { checkFlow } from '../conversation/check-flow.js'
-import type { ConversationTurn } from '../conversation/conversation-turn.js'
-import { isListOf, isText } from '../conversation/value-kinds.js'
+import type { ConversationTurn } from '../conversation/turns/conversation-turn.js'
+import { checkFlow } from '../expectations/check-flow.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { isListOf, isText } from '../expectations/value-kinds.js'
 import { checkReport, checkToolNames } from './check-coverage.js'
 import {
   countStep,

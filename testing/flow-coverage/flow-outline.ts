@@ -13,7 +13,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
-import { isListOf, isStepClass, shownStep } from '../conversation/value-kinds.js'
+import { isListOf, isStepClass, shownStep } from '../expectations/value-kinds.js'
 
 /** The kind of a step. `end` completes the session. @inline */
 export type CoveredStepKind = 'model' | 'logic' | 'end'

@@ -4,7 +4,7 @@
  */
 import type { FlowConstructor } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
-import { checkFlow } from '../conversation/check-flow.js'
+import { checkFlow } from '../expectations/check-flow.js'
 import { codeOf } from '../expectations/code-of.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { type WayToStep, wayOf } from './coverage-counts.js'

@@ -12,7 +12,7 @@ import type {
   SessionDocument,
 } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
-import { checkFlow } from '../conversation/check-flow.js'
+import { checkFlow } from '../expectations/check-flow.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
 import { type ToolDouble, ToolDoubles } from '../tool-doubles/tool-doubles.js'

@@ -1,8 +1,8 @@
 /** A folder of stored sessions as one regression test: each is replayed, and what differs is one report. */
 import type { FlowConstructor, SessionDocument } from '../../src/index.js'
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
-import { isListOf, shownStep } from '../conversation/value-kinds.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { isListOf, shownStep } from '../expectations/value-kinds.js'
 import { wholeDocument, wholeRecording } from './file-parts.js'
 import { readJsonFiles } from './read-folder.js'
 import { type Recording, type RecordingOptions, type ReplayOptions, recordingOf, replay } from './recording.js'

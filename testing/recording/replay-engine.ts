@@ -12,8 +12,8 @@ import {
   type RuntimeModel,
   type SessionDocument,
 } from '../../src/index.js'
-import { EngineActivity } from '../conversation/engine-activity.js'
-import { hangText } from '../conversation/hang-report.js'
+import { EngineActivity } from '../conversation/world/engine-activity.js'
+import { hangText } from '../conversation/world/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'

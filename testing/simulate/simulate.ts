@@ -6,9 +6,9 @@
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
-import { isListOf } from '../conversation/value-kinds.js'
 import { thrownText } from '../expectations/author-frames.js'
 import { count, ExpectationError, shownWrong } from '../expectations/expectation-error.js'
+import { isListOf } from '../expectations/value-kinds.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'

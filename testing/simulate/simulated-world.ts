@@ -14,9 +14,9 @@ import {
   type SessionDocument,
   type SessionStore,
 } from '../../src/index.js'
-import type { IdKind } from '../conversation/conversation-data.js'
-import { fixedRandom } from '../conversation/conversation-engines.js'
-import { ConversationWorld } from '../conversation/conversation-world.js'
+import type { IdKind } from '../conversation/world/conversation-data.js'
+import { fixedRandom } from '../conversation/world/conversation-engines.js'
+import { ConversationWorld } from '../conversation/world/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'

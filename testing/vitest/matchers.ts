@@ -3,7 +3,7 @@
  * messages.
  */
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
-import type { ExpectedToolCall, PartOf, ReplySchema } from '../conversation/expectations.js'
+import type { ExpectedToolCall, PartOf, ReplySchema } from '../conversation/expect/expectations.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { Conversation } from '../index.js'
 import type { ExpectedRequest } from '../scripted-model/scripted-model.js'

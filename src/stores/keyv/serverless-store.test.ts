@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
-import { newSession } from '../../../testing/suites/stores/documents.js'
+import { newSession } from '../../../testing/suites/stores/bench/documents.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
 import { serverlessStore } from './serverless-store.js'
 

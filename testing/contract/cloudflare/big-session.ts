@@ -1,6 +1,6 @@
 /** A session that is larger than a row of its backend may be. */
 import type { SessionDocument } from '../../../src/index.js'
-import { newSession, withContext } from '../../suites/stores/documents.js'
+import { newSession, withContext } from '../../suites/stores/bench/documents.js'
 
 /** 3 MB in its state, and as much in its history. Some characters take two bytes. */
 export function bigSession(): SessionDocument {

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
 import { describe, type SuiteAPI } from 'vitest'
 
 const runtimes = fileURLToPath(new URL('../runtimes/', import.meta.url))
@@ -35,12 +35,15 @@ export interface Runtime {
 /**
  * Starts workers, each with its bindings as Miniflare takes them. All have the same module.
  *
- * @param source - the TypeScript of that module; that of worker.ts by default
+ * @param source - Its TypeScript, or an entry point for esbuild. Default: worker.ts of this folder.
  */
-export async function startWorkers(workers: Readonly<Record<string, object>>, source?: string): Promise<Runtime> {
+export async function startWorkers(
+  workers: Readonly<Record<string, object>>,
+  source: string | BuildOptions = "export * from './worker.ts'; export { default } from './worker.ts'",
+): Promise<Runtime> {
   const load = createRequire(join(runtimes, 'package.json'))
   const { Miniflare } = load('miniflare') as { Miniflare: new (options: object) => Miniflare }
-  const contents = await bundleWorker(source)
+  const contents = await bundleWorker(typeof source === 'string' ? fromSources(source) : source)
   const miniflare = new Miniflare({
     // What workerd prints where a test makes an object fail.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
@@ -63,20 +66,26 @@ export async function startWorkers(workers: Readonly<Record<string, object>>, so
   return { urls, front, dispose: () => miniflare.dispose() }
 }
 
-/** The worker as one file, with the sources of the package. */
-async function bundleWorker(
-  source = "export * from './worker.ts'; export { default } from './worker.ts'",
-): Promise<string> {
+/** A module of this folder, with the sources of the package. */
+function fromSources(contents: string): BuildOptions {
   const root = fileURLToPath(new URL('../../../', import.meta.url))
-  const result = await build({
-    stdin: { contents: source, loader: 'ts', resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
+  return {
+    stdin: { contents, loader: 'ts', resolveDir: fileURLToPath(new URL('.', import.meta.url)) },
     alias: {
       turnkeeper: `${root}src/index.ts`,
       'turnkeeper/d1': `${root}adapters/d1/index.ts`,
       'turnkeeper/durable-object': `${root}adapters/durable-object/index.ts`,
       'turnkeeper/fetch': `${root}adapters/fetch/index.ts`,
     },
+  }
+}
+
+/** The worker as one file, as wrangler makes it. */
+async function bundleWorker(entry: BuildOptions): Promise<string> {
+  const result = await build({
+    ...entry,
     bundle: true,
+    keepNames: true,
     format: 'esm',
     platform: 'neutral',
     mainFields: ['module', 'main'],
@@ -84,5 +93,5 @@ async function bundleWorker(
     write: false,
     logLevel: 'silent',
   })
-  return result.outputFiles[0]?.text ?? ''
+  return result.outputFiles?.[0]?.text ?? ''
 }

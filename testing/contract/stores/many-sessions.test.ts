@@ -13,7 +13,7 @@ import {
   createSqliteKeyv,
   KeyvSessionStore,
 } from '../../../src/stores/keyv/index.js'
-import { newSession } from '../../suites/stores/documents.js'
+import { newSession } from '../../suites/stores/bench/documents.js'
 import { isPostgresMissing, startPostgres } from '../servers/postgres-server.js'
 import { isRedisMissing, startRedis } from '../servers/redis-server.js'
 import { isSqliteMissing, loadSqlitePackage } from './sqlite-package.js'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { FlowEngine } from '../../../src/index.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import { createRedisKeyv, KeyvSessionStore, type RedisKeyvOptions } from '../../../src/stores/keyv/index.js'
-import { newSession, nextTurn } from '../../suites/stores/documents.js'
+import { newSession, nextTurn } from '../../suites/stores/bench/documents.js'
 import { isRedisMissing, type RedisServer, startRedis } from '../servers/redis-server.js'
 import { startTcpProxy, type TcpProxy } from '../servers/tcp-proxy.js'
 

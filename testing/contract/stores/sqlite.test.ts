@@ -9,7 +9,7 @@ import type { SqlAdapter, SqlSessionDriver } from '../../../src/stores/keyv/driv
 import { createSqliteKeyv, type SqliteKeyvOptions } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { createSqliteDriver } from '../../../src/stores/keyv/drivers/sqlite/sqlite-driver.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
-import { newSession } from '../../suites/stores/documents.js'
+import { newSession } from '../../suites/stores/bench/documents.js'
 import { sessionStoreSuite } from '../../suites/stores/session-store-suite.js'
 import { driverCases, swapOf } from './driver-cases.js'
 import { driverTextCases } from './driver-text-cases.js'

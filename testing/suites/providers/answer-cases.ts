@@ -1,7 +1,7 @@
 /** Cases of answers: text, reasoning, tool calls, finish reasons and usage. */
 import type { ModelResponse, ToolCallPart } from '../../../src/index.js'
-import { ensure, fail } from '../stores/failure.js'
-import { findDifference } from '../stores/same-json.js'
+import { ensure, fail } from '../cases/failure.js'
+import { findDifference } from '../cases/same-json.js'
 import type { ModelSuiteCase } from './suite-case.js'
 import type { ModelSuiteCall } from './suite-options.js'
 

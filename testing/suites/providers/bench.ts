@@ -1,7 +1,7 @@
 /** What a case works with: fresh providers, requests to send, and an end that closes everything. It asserts nothing. */
 import type { ModelRequest, ModelResponse, RuntimeModel, ToolDefinition } from '../../../src/index.js'
-import { fail } from '../stores/failure.js'
-import { inShort } from '../stores/same-json.js'
+import { fail } from '../cases/failure.js'
+import { inShort } from '../cases/same-json.js'
 import { readStream } from './read-stream.js'
 import type { ModelSuiteBench, OpenStream } from './suite-case.js'
 import type { ModelProviderSuiteOptions, ModelSuiteAnswer, ModelSuiteSubject } from './suite-options.js'

@@ -1,6 +1,6 @@
 /** Cases of requests with more than text: the schema of the answer, images and files. */
 import type { Message, ModelRequest } from '../../../src/index.js'
-import { ensure } from '../stores/failure.js'
+import { ensure } from '../cases/failure.js'
 import { requestOf } from './bench.js'
 import { readStream } from './read-stream.js'
 import type { ModelSuiteCase } from './suite-case.js'

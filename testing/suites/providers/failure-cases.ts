@@ -1,6 +1,6 @@
 /** Cases of failures: each is an error and not an answer, is tried once, and reveals no secret. */
 import { Flow, FlowEngine, FlowError, type ModelSelection, Step, type StepConstructor } from '../../../src/index.js'
-import { ensure, fail } from '../stores/failure.js'
+import { ensure, fail } from '../cases/failure.js'
 import { requestOf } from './bench.js'
 import type { ModelSuiteBench, ModelSuiteCase } from './suite-case.js'
 import type { ModelSuiteAnswer, ModelSuiteFailure, ModelSuiteSubject } from './suite-options.js'

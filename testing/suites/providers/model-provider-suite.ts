@@ -4,9 +4,8 @@
  * script.
  */
 
-import { withDeadline } from '../stores/failure.js'
-import { registerCases } from '../stores/left-out.js'
-import type { SuiteTest } from '../stores/session-store-suite.js'
+import { withDeadline } from '../cases/failure.js'
+import { registerCases, type SuiteTest } from '../cases/register-cases.js'
 import { answerCases } from './answer-cases.js'
 import { createBench } from './bench.js'
 import { contentCases } from './content-cases.js'

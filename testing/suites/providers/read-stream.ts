@@ -1,7 +1,7 @@
 /** Reads a stream to its end, and checks the form that every stream has. */
 import type { ModelStreamPart } from '../../../src/index.js'
-import { ensure, fail } from '../stores/failure.js'
-import { inShort } from '../stores/same-json.js'
+import { ensure, fail } from '../cases/failure.js'
+import { inShort } from '../cases/same-json.js'
 import type { OpenStream, StreamedReply } from './suite-case.js'
 
 /** What the stream sent. Fails if it does not end with one `finish`, or sends something that is not a piece. */

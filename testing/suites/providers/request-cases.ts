@@ -1,7 +1,7 @@
 /** Cases of requests: what reaches the model, and how a call is aborted. */
 import type { Message } from '../../../src/index.js'
-import { ensure, fail } from '../stores/failure.js'
-import { findDifference, throughJson } from '../stores/same-json.js'
+import { ensure, fail } from '../cases/failure.js'
+import { findDifference, throughJson } from '../cases/same-json.js'
 import { lookUp, requestOf } from './bench.js'
 import type { ModelSuiteCase } from './suite-case.js'
 import type { ModelSuiteSubject } from './suite-options.js'

@@ -1,7 +1,7 @@
 /** Cases of streams: the same answers in pieces, and all the ways in which a stream ends early. */
 import type { ModelFailure, ModelResponse } from '../../../src/index.js'
-import { ensure, fail } from '../stores/failure.js'
-import { findDifference, throughJson } from '../stores/same-json.js'
+import { ensure, fail } from '../cases/failure.js'
+import { findDifference, throughJson } from '../cases/same-json.js'
 import { expectInvalidCall, invalidArguments } from './answer-cases.js'
 import { readFirstWords, readStream, readToFailure, readToText } from './read-stream.js'
 import type { ModelSuiteBench, ModelSuiteCase, OpenStream, StreamedReply } from './suite-case.js'

@@ -51,7 +51,7 @@ describe('the cases', () => {
   })
 
   test('each catches a broken store that a test in this folder has', () => {
-    const folder = new URL('./', import.meta.url)
+    const folder = new URL('./broken/', import.meta.url)
     const tests = readdirSync(folder).filter((file) => /^broken-.*\.test\.ts$/.test(file))
     const cited = tests.map((file) => readFileSync(new URL(file, folder), 'utf8')).join()
     // What every broken store passes proves nothing by failing.

@@ -3,14 +3,15 @@
  * them with the caller's `test`, each on stores of its own, and leaves out what the caller left out.
  */
 import type { SessionStore } from '../../../src/index.js'
+import { withDeadline } from '../cases/failure.js'
+import { registerCases, type SuiteTest } from '../cases/register-cases.js'
 import { allCases } from './all-cases.js'
-import { createBench } from './bench.js'
-import { withDeadline } from './failure.js'
-import { registerCases } from './left-out.js'
-import type { SuiteCase } from './suite-case.js'
-import type { SessionStoreSuiteOptions, SuiteTest } from './suite-options.js'
+import { createBench } from './bench/bench.js'
+import type { SuiteCase } from './bench/suite-case.js'
+import type { SessionStoreSuiteOptions } from './bench/suite-options.js'
 
-export type { SessionStoreSuiteOptions, SuiteTest } from './suite-options.js'
+export type { SuiteTest } from '../cases/register-cases.js'
+export type { SessionStoreSuiteOptions } from './bench/suite-options.js'
 
 const defaultDeadlineMs = 30_000
 

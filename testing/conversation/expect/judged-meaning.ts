@@ -1,0 +1,35 @@
+/**
+ * Asks a judge whether a statement is true of a reply. One that throws, or that never answers, is a failure of the
+ * test.
+ */
+import { thrownText } from '../../expectations/author-frames.js'
+import { ExpectationError, show } from '../../expectations/expectation-error.js'
+import { defaultJudgeHangAfterMs, unlessHanging } from '../../virtual-clock/hang-watch.js'
+import type { Problem, ReplyJudge } from './expectations.js'
+
+/** What is wrong with the reply, or with the judge; `undefined` if the statement is true. */
+export async function meaningProblem(
+  judge: ReplyJudge,
+  question: Parameters<ReplyJudge['problemOf']>[0],
+): Promise<Problem | undefined> {
+  const { hangAfterMs: afterMs = defaultJudgeHangAfterMs } = judge
+  const [meaning, reply] = [show(question.meaning, 1000), show(question.reply, 1000)]
+  let hang: Problem | undefined
+  const judging = async (): Promise<Problem | undefined> => judge.problemOf(question)
+  try {
+    return await unlessHanging(judging(), {
+      afterMs,
+      progress: () => undefined,
+      report: () => {
+        const advice =
+          'If it is only slow, give the judge a property hangAfterMs, and raise the time limit of the test.'
+        const text = `The judge has not answered for ${afterMs} ms of real time. It was to judge whether this is true of the reply: ${meaning}\n  the reply: ${reply}\n${advice}`
+        hang = { text }
+        return new ExpectationError(text)
+      },
+    })
+  } catch (error) {
+    const asked = `when it was asked whether this is true of the reply: ${meaning}`
+    return hang ?? { text: `The judge threw ${thrownText(error)}\n  ${asked}`, cause: error }
+  }
+}

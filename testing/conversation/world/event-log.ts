@@ -1,0 +1,52 @@
+/**
+ * What happens in the turns of a conversation, in order: the steps that were entered, the calls of models, the tool
+ * calls.
+ */
+import type { FlowEngine, ModelProviderAdapter, ToolCallPart } from '../../../src/index.js'
+import type { LoggedCall, TurnEvent } from '../turns/conversation-turn.js'
+import { watchProvider } from './model-log.js'
+import type { ReadingGate } from './reading-gate.js'
+
+/** The events of one conversation. */
+export class EventLog {
+  /** Emptied at the beginning of each turn. */
+  events: TurnEvent[] = []
+  readonly #gate: ReadingGate
+  /** The turns that asked a model last, by session. */
+  readonly #asking = new Map<string, string>()
+
+  /** @param gate - Models answer behind it. */
+  constructor(gate: ReadingGate) {
+    this.#gate = gate
+  }
+
+  /** Logs the events of an engine. */
+  watchEngine(engine: FlowEngine): void {
+    engine.on('step:enter', ({ sessionId, turnId, step }) =>
+      this.events.push({ kind: 'enter', sessionId, turnId, step }),
+    )
+    engine.on('turn:end', ({ sessionId, turnId, success }) =>
+      this.events.push({ kind: 'end', sessionId, turnId, success }),
+    )
+    engine.on('model:start', ({ sessionId, turnId }) => this.#asking.set(sessionId, turnId))
+  }
+
+  /** The same provider; its calls are logged. */
+  watchProvider(provider: ModelProviderAdapter): ModelProviderAdapter {
+    const turns = new WeakMap<LoggedCall, string>()
+    return watchProvider(provider, this.#gate, (call, event) => {
+      const { sessionId } = call.request.origin
+      const turnId = turns.get(call) ?? this.#asking.get(sessionId) ?? ''
+      turns.set(call, turnId)
+      if (event === 'asked') this.events.push({ kind: 'asked', sessionId, turnId, call })
+      else {
+        // What it answered may be anything: the engine has not checked it yet.
+        const parts: unknown = call.response?.parts
+        const calls = (Array.isArray(parts) ? parts : []).filter(
+          (part): part is ToolCallPart => part?.type === 'tool-call',
+        )
+        for (const part of calls) this.events.push({ kind: 'tool-call', sessionId, turnId, part })
+      }
+    })
+  }
+}
