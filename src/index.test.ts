@@ -13,7 +13,7 @@ const values = names(`
 `)
 
 const types = names(`
-    Awaitable BaseStep Clock CompactionPolicy ConfigReader DeleteResult EngineEventMap EngineEventName EngineLimits
+    AnyFlowError Awaitable BaseStep Clock CompactionPolicy ConfigReader DeleteResult EngineEventMap EngineEventName EngineLimits
     EngineListener ExecuteDeleteResult ExecuteResult FilePart FinishReason FlowCompaction FlowConstructor
     FlowConstructorMap FlowEngineOptions FlowErrorCode FlowLogger FlowRegistration FlowRunInput FlowServices
     FlowSession FlowStream FlowStreamEvent ImagePart JsonObject JsonValue LockEvent MemorySessionBacking

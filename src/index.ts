@@ -13,6 +13,7 @@ export { HttpContentType } from './util/http-content-type.js'
 
 // Errors
 
+export type { AnyFlowError } from './errors/any-flow-error.js'
 export {
   BudgetExceededError,
   EngineBusyError,
@@ -31,7 +32,7 @@ export {
   TurnSupersededError,
   TurnTimeoutError,
 } from './errors/engine-errors.js'
-export type { FlowErrorCode } from './errors/flow-error.js'
+export type { FlowErrorCode } from './errors/error-facts.js'
 export { FlowError } from './errors/flow-error.js'
 export {
   SessionConflictError,

@@ -1,45 +1,20 @@
 /**
- * The base of every error that this package throws, and the closed list of their codes. Errors are recognised by a
- * registered symbol and by their code, never by `instanceof`, so that two copies of the package recognise each other's.
+ * The base of every error that this package throws. Errors are recognised by a registered symbol and by their code,
+ * never by `instanceof`, so that two copies of the package recognise each other's.
  */
-
-/** The literal code of each error class; `switch (error.code)` narrows over it. */
-export type FlowErrorCode =
-  | 'SESSION_CONFLICT'
-  | 'SESSION_FLOW_MISMATCH'
-  | 'SESSION_FLOW_INVARIANT'
-  | 'SESSION_STORE_ERROR'
-  | 'SESSION_NOT_FOUND'
-  | 'FLOW_NOT_FOUND'
-  | 'FLOW_REGISTRATION'
-  | 'FLOW_ERROR'
-  | 'INVALID_INPUT'
-  | 'LIMIT_EXCEEDED'
-  | 'BUDGET_EXCEEDED'
-  | 'MODEL_ERROR'
-  | 'MODEL_BLOCKED'
-  | 'TOOL_ERROR'
-  | 'TURN_TIMEOUT'
-  | 'TURN_ABORTED'
-  | 'TURN_SUPERSEDED'
-  | 'SESSION_BUSY'
-  | 'IDEMPOTENCY_MISMATCH'
-  | 'ENGINE_BUSY'
-  | 'ENGINE_CLOSED'
+import { type FlowErrorCode, factsOf } from './error-facts.js'
 
 /**
  * What the constructor of {@link FlowError} takes.
  *
  * @inline
  */
-export type FlowErrorOptions = {
-  readonly code: FlowErrorCode
+export type FlowErrorOptions<Code extends FlowErrorCode = FlowErrorCode> = {
+  readonly code: Code
   /** The sentence for people. It may reach a client; the `cause` never does. */
   readonly message: string
   /** What an operator can do about it. It never reaches a client. Default: nothing is said. */
   readonly details?: string
-  /** The HTTP status that the contract intends (7.2). Default 400. */
-  readonly statusCode?: number
   /** The error or value that caused it. */
   readonly cause?: unknown
   /** The facts in the message, as fields of the error. Default: none. */
@@ -57,9 +32,9 @@ const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
  * const status = error?.code === 'SESSION_CONFLICT' ? 409 : response.success ? 200 : 400
  * ```
  */
-export class FlowError extends Error {
+export class FlowError<Code extends FlowErrorCode = FlowErrorCode> extends Error {
   /** The stable, literal code. */
-  readonly code: FlowErrorCode
+  readonly code: Code
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
   /**
@@ -68,10 +43,10 @@ export class FlowError extends Error {
    */
   declare readonly details?: string
 
-  constructor(options: FlowErrorOptions) {
+  constructor(options: FlowErrorOptions<Code>) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = options.code
-    this.statusCode = options.statusCode ?? 400
+    this.statusCode = factsOf(options.code).status
     if (options.details !== undefined) Object.assign(this, { details: options.details })
     Object.assign(this, options.facts)
   }
