@@ -8,9 +8,6 @@ import { shownName } from './shown-name.js'
 
 /** No flow is registered under this name. */
 export class FlowNotFoundError extends FlowError<'FLOW_NOT_FOUND'> {
-  /** At most 200 characters of it, without those that break lines. */
-  declare readonly flowName: string
-
   constructor(options: { readonly flowName: string; readonly details?: string; readonly cause?: unknown }) {
     const flowName = shownName(options.flowName)
     super({
@@ -50,11 +47,6 @@ export class InvalidInputError extends FlowError<'INVALID_INPUT'> {
 
 /** A limit of `FlowEngineOptions.limits` was exceeded. */
 export class LimitExceededError extends FlowError<'LIMIT_EXCEEDED'> {
-  /** The name of the limit, as in `FlowEngineOptions.limits`. */
-  declare readonly limit: string
-  /** Its value when it was exceeded. */
-  declare readonly value: number
-
   constructor(options: {
     readonly limit: string
     readonly value: number
@@ -161,8 +153,6 @@ export class ModelBlockedError extends FlowError<'MODEL_BLOCKED'> {
 
 /** A tool threw. The message is the tool's own text; what it threw is the `cause`. */
 export class ToolExecutionError extends FlowError<'TOOL_ERROR'> {
-  declare readonly tool: string
-
   constructor(options: { readonly tool: string; readonly message: string; readonly cause?: unknown }) {
     super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause, facts: { tool: options.tool } })
   }
@@ -192,9 +182,6 @@ const mayWaitForItself =
 
 /** The turn, or its wait for the session's lock, took longer than `turnTimeoutMs`. */
 export class TurnTimeoutError extends FlowError<'TURN_TIMEOUT'> {
-  /** The limit in milliseconds. */
-  declare readonly timeoutMs: number
-
   constructor(options: {
     readonly timeoutMs: number
     /** What took too long. */
@@ -285,9 +272,6 @@ export class IdempotencyMismatchError extends FlowError<'IDEMPOTENCY_MISMATCH'> 
  * the session is as it was.
  */
 export class EngineBusyError extends FlowError<'ENGINE_BUSY'> {
-  /** The limit. */
-  declare readonly value: number
-
   constructor(options: { readonly value: number; readonly cause?: unknown }) {
     const { value } = options
     super({

@@ -141,8 +141,6 @@ export class SessionStoreError extends FlowError<'SESSION_STORE_ERROR'> {
 
 /** Only with `unknownSession: 'reject'`: there is no session to continue under this ID. */
 export class SessionNotFoundError extends FlowError<'SESSION_NOT_FOUND'> {
-  declare readonly sessionId: string
-
   constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
     super({
       code: 'SESSION_NOT_FOUND',

@@ -2,8 +2,9 @@
  * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a
  * flow object for each turn.
  */
-import type { AnyFlowError } from '../errors/any-flow-error.js'
+
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
+import type { AnyFlowError } from '../errors/flow-error.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'

@@ -1,6 +1,7 @@
 /** The current turn, as the code of a flow sees it. The engine creates one object for each turn. */
-import type { AnyFlowError } from '../errors/any-flow-error.js'
+
 import type { ModelBlockedError } from '../errors/engine-errors.js'
+import type { AnyFlowError } from '../errors/flow-error.js'
 import type { FilePart, ImagePart, Message } from '../model/message.js'
 import type { JsonObject } from '../util/json.js'
 import type { StepTarget } from './transition.js'

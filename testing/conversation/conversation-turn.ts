@@ -1,12 +1,13 @@
 /** What a conversation keeps of a turn: types, and functions that read them. */
-import {
-  type FlowError,
-  type JsonValue,
-  type RunResponseType,
-  type SessionDocument,
-  type ToolCallPart,
-  type ToolResultPart,
-  TurnAbortedError,
+
+import { TurnAbortedError } from '../../src/errors/engine-errors.js'
+import type {
+  FlowError,
+  JsonValue,
+  RunResponseType,
+  SessionDocument,
+  ToolCallPart,
+  ToolResultPart,
 } from '../../src/index.js'
 import type { LoggedCall } from './model-log.js'
 

@@ -1,29 +1,32 @@
 /** The errors that a script names by their code: each with the message that the engine would give it. */
-import { factsOf } from '../../src/errors/error-facts.js'
+
 import {
-  BudgetExceededError,
   EngineBusyError,
   EngineClosedError,
   FlowCodeError,
-  FlowError,
-  type FlowErrorCode,
   FlowNotFoundError,
   FlowRegistrationError,
   IdempotencyMismatchError,
-  InvalidInputError,
   LimitExceededError,
-  ModelBlockedError,
-  ModelError,
   SessionBusyError,
-  SessionConflictError,
-  SessionFlowInvariantError,
-  SessionFlowMismatchError,
-  SessionNotFoundError,
-  SessionStoreError,
   ToolExecutionError,
   TurnAbortedError,
   TurnSupersededError,
   TurnTimeoutError,
+} from '../../src/errors/engine-errors.js'
+import { factsOf } from '../../src/errors/error-facts.js'
+import { SessionNotFoundError } from '../../src/errors/session-errors.js'
+import {
+  BudgetExceededError,
+  FlowError,
+  type FlowErrorCode,
+  InvalidInputError,
+  ModelBlockedError,
+  ModelError,
+  SessionConflictError,
+  SessionFlowInvariantError,
+  SessionFlowMismatchError,
+  SessionStoreError,
 } from '../../src/index.js'
 import type { FailedServiceTurn, FlowServiceRun } from './service-script.js'
 

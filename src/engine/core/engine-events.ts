@@ -4,9 +4,9 @@
  * error of `turn:error`, they carry no text of a conversation.
  */
 import { EventEmitter } from 'eventemitter3'
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { FlowErrorCode } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { Message, MessagePart } from '../../model/message.js'
 import type { LockEvent } from '../../session/lock/lock-request.js'
 import type { SessionDocument } from '../../session/session-document.js'

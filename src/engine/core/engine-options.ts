@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../config/clock.js'
 import type { ConfigReader } from '../../config/config-manager.js'
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { FlowRegistration } from '../../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../../flow/turn.js'
 import type { FilePart, ImagePart } from '../../model/message.js'

@@ -3,9 +3,10 @@
  * user gets. Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences
  * are not changed. The option `errorText` decides which of both go out at all.
  */
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
+
 import { flowCodeError, isMadeByEngine } from '../../errors/engine-errors.js'
 import type { FlowErrorCode } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { cutText } from '../../util/cut-text.js'
 import { redact, redacted } from '../../util/redaction.js'

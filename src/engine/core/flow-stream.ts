@@ -1,5 +1,5 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { ExecuteResult, RunResponseType } from './engine-options.js'
 
 /**

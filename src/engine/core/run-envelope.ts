@@ -1,5 +1,5 @@
 /** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { HttpContentType } from '../../util/http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult, SessionState } from './engine-options.js'
 

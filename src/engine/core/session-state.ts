@@ -2,8 +2,9 @@
  * The state of a session that a failed turn did not load: what a client reads to know whether its
  * session goes on (design 8.1).
  */
-import type { AnyFlowError } from '../../errors/any-flow-error.js'
+
 import { factsOf } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import { decodeSession } from '../../session/session-codec.js'
 import type { EngineContext } from '../create-context.js'
 import type { SessionState } from './engine-options.js'

@@ -3,8 +3,9 @@
  * was loaded marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which
  * text and which state of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
-import type { AnyFlowError } from '../../../errors/any-flow-error.js'
+
 import type { FlowErrorCode } from '../../../errors/error-facts.js'
+import type { AnyFlowError } from '../../../errors/flow-error.js'
 import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../../../errors/session-errors.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
