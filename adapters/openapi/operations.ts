@@ -16,13 +16,7 @@ import {
   stateHeader,
 } from '../fetch/core/header-names.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
-import {
-  codeOfRefusal,
-  fullQueueStatus,
-  isPassing,
-  type StatusMode,
-  statusOfRefusal,
-} from '../fetch/reply/statuses.js'
+import { codeOfRefusal, fullQueueStatus, isPassing, type StatusMode, statusOfRefusal } from '../fetch/reply/statuses.js'
 import type { Route } from '../fetch/routes/served-routes.js'
 import { commonNames, type HeaderList, parameterOf, preflightNames } from './headers.js'
 import { oneOf, schemaOf, text } from './schemas.js'

@@ -4,12 +4,11 @@
  */
 
 import { FlowError } from './flow-error.js'
-import { shownName } from './shown-name.js'
 
 /** No flow is registered under this name. */
 export class FlowNotFoundError extends FlowError<'FLOW_NOT_FOUND'> {
   constructor(options: { readonly flowName: string; readonly details?: string; readonly cause?: unknown }) {
-    const flowName = shownName(options.flowName)
+    const { flowName } = options
     super({
       ...options,
       code: 'FLOW_NOT_FOUND',
