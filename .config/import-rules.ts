@@ -26,7 +26,7 @@ const leaf = ['src/util', 'src/errors', 'src/config']
  */
 export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
-  'src/errors': { decides: 'error classes, codes and sentences', areas: leaf, packages: [] },
+  'src/errors': { decides: 'error classes, codes, what follows from them, and sentences', areas: [], packages: [] },
   'src/config': { decides: 'settings, the clock, deadlines', areas: leaf, packages: [] },
   'src/model': {
     decides: 'messages, selections, which models there are',
@@ -75,11 +75,16 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     // Computed: the late import of the Keyv store, which bundlers must not follow.
     packages: ['(computed)'],
   },
-  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
+  'adapters/fetch': {
+    decides: 'HTTP to engine calls and back',
+    areas: ['src/(root)'],
+    files: [...checks, 'src/errors/error-facts.ts'],
+    packages: [],
+  },
   'adapters/openapi': {
     decides: 'the description of the HTTP routes: `turnkeeper/openapi`',
     areas: ['src/(root)', 'adapters/fetch'],
-    files: ['src/util/options.ts'],
+    files: ['src/util/options.ts', 'src/errors/error-facts.ts'],
     packages: [],
   },
   'adapters/hono': {
@@ -128,7 +133,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: checks,
     packages: [],
   },
-  'adapters/client': { decides: 'a conversation from a page', areas: [], typesOnly: ['src/(root)'], packages: [] },
+  'adapters/client': {
+    decides: 'a conversation from a page',
+    areas: [],
+    typesOnly: ['src/(root)'],
+    packages: [],
+  },
   'adapters/ai-sdk': {
     decides: "models of the AI SDK's provider packages",
     areas: ['src/(root)'],
@@ -152,16 +162,16 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   testing: {
     decides: 'helpers for tests of flows and stores',
-    areas: ['src/(root)'],
+    areas: ['src/(root)', 'src/errors'],
     // What a harness stores, and what it finds stored, is JSON by the engine's own rule.
-    files: [...checks, 'src/util/json.ts', 'src/util/observed-promise.ts'],
+    files: [...checks, 'src/config/clock.ts', 'src/util/json.ts', 'src/util/observed-promise.ts'],
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },
   'testing/msw': {
     decides: 'a flow service as MSW handlers',
-    areas: ['src/(root)', 'testing', 'adapters/fetch'],
-    files: checks,
+    areas: ['src/(root)', 'src/errors', 'testing', 'adapters/fetch'],
+    files: [...checks, 'src/config/clock.ts'],
     packages: ['msw'],
   },
   'testing/suites': {

@@ -15,29 +15,17 @@ export { HttpContentType } from './util/http-content-type.js'
 
 export {
   BudgetExceededError,
-  EngineBusyError,
-  EngineClosedError,
-  FlowCodeError,
-  FlowNotFoundError,
-  FlowRegistrationError,
-  IdempotencyMismatchError,
   InvalidInputError,
-  LimitExceededError,
   ModelBlockedError,
   ModelError,
-  SessionBusyError,
-  ToolExecutionError,
-  TurnAbortedError,
-  TurnSupersededError,
-  TurnTimeoutError,
 } from './errors/engine-errors.js'
-export type { FlowErrorCode } from './errors/flow-error.js'
+export type { FlowErrorCode } from './errors/error-facts.js'
+export type { AnyFlowError } from './errors/flow-error.js'
 export { FlowError } from './errors/flow-error.js'
 export {
   SessionConflictError,
   SessionFlowInvariantError,
   SessionFlowMismatchError,
-  SessionNotFoundError,
   SessionStoreError,
 } from './errors/session-errors.js'
 
@@ -59,7 +47,6 @@ export { MemorySessionStore } from './stores/memory/memory-store.js'
 // Settings and time
 
 export type { Clock } from './config/clock.js'
-export { systemClock } from './config/clock.js'
 export type { ConfigReader } from './config/config-manager.js'
 export { ConfigManager } from './config/config-manager.js'
 
@@ -114,11 +101,7 @@ export type { JsonObject, JsonValue } from './util/json.js'
 
 // The engine
 
-export type {
-  EngineEventMap,
-  EngineEventName,
-  EngineListener,
-} from './engine/core/engine-events.js'
+export type { EngineEventMap } from './engine/core/engine-events.js'
 export type { EngineLimits } from './engine/core/engine-limits.js'
 export type {
   DeleteResult,

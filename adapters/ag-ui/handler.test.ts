@@ -1,7 +1,8 @@
 // What is refused, and what is not streamed. Whole runs, by the published client, are in
 // testing/contract/ui-message/ag-ui.test.ts.
 import { afterEach, expect, test, vi } from 'vitest'
-import { FlowEngine, FlowNotFoundError, type FlowStreamEvent, finish, reply } from '../../src/index.js'
+import { FlowNotFoundError } from '../../src/errors/engine-errors.js'
+import { FlowEngine, type FlowStreamEvent, finish, reply } from '../../src/index.js'
 import { flowOf } from '../../testing/contract/engine-harness.js'
 import { type AgUiOptions, createAgUiHandler } from './index.js'
 import { runEventsOf } from './run-events.js'

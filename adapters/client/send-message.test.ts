@@ -1,5 +1,6 @@
 /** How one message is sent: what is repeated, with what, and when it ends. The server follows a script. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { errorFacts } from '../../src/errors/error-facts.js'
 import type { Delivery } from './chat-message.js'
 import { ChatServer } from './chat-server.js'
 import { sendMessage } from './send-message.js'
@@ -144,6 +145,20 @@ test.for([
   serve(failure(code, state), stream(session, ['error', { code, sessionState: state }]), stream(session, result))
   expect((await send()).types).toEqual(['retry', 'session', 'retry', 'session', 'result'])
 })
+
+test.for(Object.entries(errorFacts))(
+  'after %s it is sent again as the table of codes says',
+  async ([code, { repeat }]) => {
+    for (const [state, isRepeated] of [
+      ['running', repeat === 'yes'],
+      ['unknown', repeat !== 'no'],
+    ] as const) {
+      sent = []
+      serve(failure(code, state), stream(session, result))
+      expect((await send()).types).toEqual(isRepeated ? ['retry', 'session', 'result'] : ['error'])
+    }
+  },
+)
 
 test.for([
   ['FLOW_ERROR', 'running'],

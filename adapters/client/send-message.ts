@@ -8,19 +8,27 @@ const maxAttempts = 8
 const firstPauseMs = 500
 const longestPauseMs = 8000
 
-/** Failures that pass, whatever is known of the session: a first message has none yet. */
-const passing = ['SESSION_CONFLICT', 'SESSION_BUSY', 'SESSION_STORE_ERROR', 'ENGINE_BUSY', 'ENGINE_CLOSED']
-
-/** Failures that the same request meets again, also if nobody could look at the session. */
-const refusals = [
-  'INVALID_INPUT',
-  'LIMIT_EXCEEDED',
-  'IDEMPOTENCY_MISMATCH',
-  'TURN_ABORTED',
-  'ROUTE_NOT_FOUND',
-  'METHOD_NOT_ALLOWED',
-  notSentCode,
-]
+/**
+ * Whether the same request is sent again, by the code of its failure. After any other code it is sent again if the
+ * state of the session is unknown.
+ */
+const repeats: ReadonlyMap<string, boolean> = new Map(
+  Object.entries({
+    SESSION_CONFLICT: true,
+    SESSION_BUSY: true,
+    SESSION_STORE_ERROR: true,
+    ENGINE_BUSY: true,
+    ENGINE_CLOSED: true,
+    INVALID_INPUT: false,
+    LIMIT_EXCEEDED: false,
+    IDEMPOTENCY_MISMATCH: false,
+    TURN_ABORTED: false,
+    TURN_SUPERSEDED: false,
+    ROUTE_NOT_FOUND: false,
+    METHOD_NOT_ALLOWED: false,
+    [notSentCode]: false,
+  }),
+)
 
 /**
  * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and
@@ -58,7 +66,7 @@ export async function* sendMessage(
 /** Whether the same request may have another outcome in a moment. */
 function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { success: true }): boolean {
   if (success || /^\d+$/.test(code)) return false
-  return passing.includes(code) || (sessionState === 'unknown' && !refusals.includes(code))
+  return repeats.get(code) ?? sessionState === 'unknown'
 }
 
 /**

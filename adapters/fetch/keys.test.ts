@@ -3,13 +3,12 @@
 import { describe, expect, test } from 'vitest'
 import {
   EngineClosedError,
-  type ExecuteResult,
-  type FlowStreamEvent,
   IdempotencyMismatchError,
   LimitExceededError,
   SessionBusyError,
   TurnSupersededError,
-} from '../../src/index.js'
+} from '../../src/errors/engine-errors.js'
+import type { ExecuteResult, FlowStreamEvent } from '../../src/index.js'
 import { createFakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'
 import { FakeStream } from '../../testing/contract/http/fake-stream.js'
 import { createFetchHandler, type FetchHandlerOptions } from './index.js'

@@ -1,7 +1,8 @@
 // How the handler opens a stream, over a fake engine. What a real engine streams is tested over every way of
 // serving, in testing/contract/http.
 import { describe, expect, test } from 'vitest'
-import { FlowNotFoundError, type FlowStreamEvent, SessionConflictError } from '../../src/index.js'
+import { FlowNotFoundError } from '../../src/errors/engine-errors.js'
+import { type FlowStreamEvent, SessionConflictError } from '../../src/index.js'
 import { createFakeEngine, type FakeEngine } from '../../testing/contract/http/fake-engine.js'
 import { FakeStream } from '../../testing/contract/http/fake-stream.js'
 import { createFetchHandler, type FetchHandlerOptions } from './index.js'

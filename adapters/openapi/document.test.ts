@@ -1,12 +1,12 @@
 // The OpenAPI document: it has what the lists of the adapter have, and what an option switches off is not in it.
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
+import { errorFacts } from '../../src/errors/error-facts.js'
 import { InvalidInputError } from '../../src/index.js'
 import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
 import * as headerNames from '../fetch/core/header-names.js'
 import { createFetchHandler } from '../fetch/index.js'
 import { restartReasons, sessionStates } from '../fetch/reply/outcome.js'
-import { preciseStatuses } from '../fetch/reply/statuses.js'
 import { routeMethods, servedRoutes } from '../fetch/routes/served-routes.js'
 import { flowRoutes } from '../hono/index.js'
 import { type OpenApiDocumentOptions, openApiDocument } from './index.js'
@@ -86,7 +86,7 @@ describe('the document has', () => {
       ['404', 'ROUTE_NOT_FOUND'],
       ['405', 'METHOD_NOT_ALLOWED'],
     ])
-    expect(runOf().responses[400]?.description.split(', ')).toEqual([...Object.keys(preciseStatuses), 'INTERNAL_ERROR'])
+    expect(runOf().responses[400]?.description.split(', ')).toEqual([...Object.keys(errorFacts), 'INTERNAL_ERROR'])
     expect(codesAt(runOf({ statuses: 'precise' }))).toEqual([
       ['200', 'A success.'],
       ['400', 'INVALID_INPUT'],
@@ -124,7 +124,7 @@ describe('the document has', () => {
       }
     }
     expect([SessionState?.enum, SessionEvent?.properties.restarted?.enum]).toEqual([sessionStates, restartReasons])
-    expect(ErrorCode?.enum).toHaveLength(Object.keys(preciseStatuses).length + 3)
+    expect(ErrorCode?.enum).toHaveLength(Object.keys(errorFacts).length + 3)
     const types = StreamEvent?.oneOf.map(({ properties }) => properties.event.const)
     expect(types).toEqual(['session', 'step', 'text-delta', 'tool-start', 'tool-end', 'reset', 'result', 'error'])
   })

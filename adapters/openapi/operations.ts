@@ -1,4 +1,5 @@
 /** What each route takes and answers: parameters, bodies, and the codes and statuses of its failures. */
+import { errorFacts } from '../../src/errors/error-facts.js'
 import type { FlowErrorCode, JsonObject } from '../../src/index.js'
 import {
   codeHeader,
@@ -15,14 +16,7 @@ import {
   stateHeader,
 } from '../fetch/core/header-names.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
-import {
-  codeOfRefusal,
-  fullQueueStatus,
-  isPassing,
-  preciseStatuses,
-  type StatusMode,
-  statusOfRefusal,
-} from '../fetch/reply/statuses.js'
+import { codeOfRefusal, fullQueueStatus, isPassing, type StatusMode, statusOfRefusal } from '../fetch/reply/statuses.js'
 import type { Route } from '../fetch/routes/served-routes.js'
 import { commonNames, type HeaderList, parameterOf, preflightNames } from './headers.js'
 import { oneOf, schemaOf, text } from './schemas.js'
@@ -62,7 +56,7 @@ const operations: Readonly<Record<Route, Operation>> = {
     takes: schemaOf('RunRequest'),
     answers: schemaOf('Envelope'),
     replyHeaders: turnHeaders,
-    codes: Object.keys(preciseStatuses) as FlowErrorCode[],
+    codes: Object.keys(errorFacts) as FlowErrorCode[],
     refusals: bodyRefusals,
   },
   flows: {
@@ -108,7 +102,7 @@ const operations: Readonly<Record<Route, Operation>> = {
 
 /** All codes of failures. */
 export const failureCodes: readonly string[] = [
-  ...new Set([...Object.keys(preciseStatuses), ...[404, 405, 500].map(codeOfRefusal)]),
+  ...new Set([...Object.keys(errorFacts), ...[404, 405, 500].map(codeOfRefusal)]),
 ]
 
 /** The operation of a route for one of its methods. */
@@ -181,7 +175,7 @@ function failuresOf(route: Route, mode: StatusMode = 'contract'): ReadonlyMap<nu
   const failures = new Map<number, Set<string>>()
   const add = (status: number, code: string) => failures.set(status, (failures.get(status) ?? new Set()).add(code))
   for (const code of codes) {
-    add(mode === 'precise' ? preciseStatuses[code] : 400, code)
+    add(mode === 'precise' ? errorFacts[code].precise : 400, code)
     if (mode === 'precise' && code === 'LIMIT_EXCEEDED') add(fullQueueStatus, code)
   }
   for (const status of [...refusals, 404, 405, 500]) add(statusOfRefusal(status, mode), codeOfRefusal(status))

@@ -12,7 +12,7 @@ import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
-import type { EngineEventMap, EngineEventName, EngineListener } from './core/engine-events.js'
+import type { EngineEventMap } from './core/engine-events.js'
 import type { EngineLimits } from './core/engine-limits.js'
 import type {
   CancelOptions,
@@ -322,21 +322,30 @@ export class FlowEngine {
    * @returns This engine.
    * @throws `InvalidInputError` for a name that no event has, and a listener that is not a function.
    */
-  on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+  on<Name extends keyof EngineEventMap>(
+    name: Name,
+    listener: (payload: Readonly<EngineEventMap[Name]>) => unknown,
+  ): this {
     checkEventName(name)
     this.#context.events.on(name, listener)
     return this
   }
 
   /** Calls `listener` for the next event of a name, and not again. */
-  once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+  once<Name extends keyof EngineEventMap>(
+    name: Name,
+    listener: (payload: Readonly<EngineEventMap[Name]>) => unknown,
+  ): this {
     checkEventName(name)
     this.#context.events.once(name, listener)
     return this
   }
 
   /** Removes a listener. */
-  off<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): this {
+  off<Name extends keyof EngineEventMap>(
+    name: Name,
+    listener: (payload: Readonly<EngineEventMap[Name]>) => unknown,
+  ): this {
     checkEventName(name)
     this.#context.events.off(name, listener)
     return this

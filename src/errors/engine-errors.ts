@@ -4,15 +4,11 @@
  */
 
 import { FlowError } from './flow-error.js'
-import { shownName } from './shown-name.js'
 
 /** No flow is registered under this name. */
-export class FlowNotFoundError extends FlowError {
-  /** At most 200 characters of it, without those that break lines. */
-  declare readonly flowName: string
-
+export class FlowNotFoundError extends FlowError<'FLOW_NOT_FOUND'> {
   constructor(options: { readonly flowName: string; readonly details?: string; readonly cause?: unknown }) {
-    const flowName = shownName(options.flowName)
+    const { flowName } = options
     super({
       ...options,
       code: 'FLOW_NOT_FOUND',
@@ -27,7 +23,7 @@ export class FlowNotFoundError extends FlowError {
 }
 
 /** A batch of flows, a provider, a model or the steps of a flow cannot be registered. */
-export class FlowRegistrationError extends FlowError {
+export class FlowRegistrationError extends FlowError<'FLOW_REGISTRATION'> {
   constructor(options: { readonly message: string; readonly details?: string; readonly cause?: unknown }) {
     super({ code: 'FLOW_REGISTRATION', ...options })
   }
@@ -38,7 +34,7 @@ export class FlowRegistrationError extends FlowError {
 }
 
 /** An argument, an option or a field of a request is not what it must be. The message names it. */
-export class InvalidInputError extends FlowError {
+export class InvalidInputError extends FlowError<'INVALID_INPUT'> {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'INVALID_INPUT', message: options.message, cause: options.cause })
   }
@@ -49,12 +45,7 @@ export class InvalidInputError extends FlowError {
 }
 
 /** A limit of `FlowEngineOptions.limits` was exceeded. */
-export class LimitExceededError extends FlowError {
-  /** The name of the limit, as in `FlowEngineOptions.limits`. */
-  declare readonly limit: string
-  /** Its value when it was exceeded. */
-  declare readonly value: number
-
+export class LimitExceededError extends FlowError<'LIMIT_EXCEEDED'> {
   constructor(options: {
     readonly limit: string
     readonly value: number
@@ -83,7 +74,7 @@ export class LimitExceededError extends FlowError {
 }
 
 /** A budget is used up: the engine calls no model any more. */
-export class BudgetExceededError extends FlowError {
+export class BudgetExceededError extends FlowError<'BUDGET_EXCEEDED'> {
   /** Whose budget it is. */
   declare readonly scope: 'turn' | 'session' | 'owner'
   /** Which amount of it, as in `ModelBudget`. */
@@ -115,7 +106,7 @@ export class BudgetExceededError extends FlowError {
 }
 
 /** A model failed, or its answer cannot be used. What the provider threw is the `cause`. */
-export class ModelError extends FlowError {
+export class ModelError extends FlowError<'MODEL_ERROR'> {
   declare readonly provider: string
   declare readonly model: string
 
@@ -141,7 +132,7 @@ export class ModelError extends FlowError {
 }
 
 /** A model refused to answer, or its provider's content filter stopped it. */
-export class ModelBlockedError extends FlowError {
+export class ModelBlockedError extends FlowError<'MODEL_BLOCKED'> {
   declare readonly provider: string
   declare readonly model: string
 
@@ -160,9 +151,7 @@ export class ModelBlockedError extends FlowError {
 }
 
 /** A tool threw. The message is the tool's own text; what it threw is the `cause`. */
-export class ToolExecutionError extends FlowError {
-  declare readonly tool: string
-
+export class ToolExecutionError extends FlowError<'TOOL_ERROR'> {
   constructor(options: { readonly tool: string; readonly message: string; readonly cause?: unknown }) {
     super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause, facts: { tool: options.tool } })
   }
@@ -176,7 +165,7 @@ export class ToolExecutionError extends FlowError {
  * A hook of a flow or a step threw, or did something that it may not do. The message is the hook's own
  * text, or says what it did.
  */
-export class FlowCodeError extends FlowError {
+export class FlowCodeError extends FlowError<'FLOW_ERROR'> {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'FLOW_ERROR', message: options.message, cause: options.cause })
   }
@@ -191,10 +180,7 @@ const mayWaitForItself =
   ' Pass signal: turn.signal to a turn that flow code starts, so that it is cancelled with this one.'
 
 /** The turn, or its wait for the session's lock, took longer than `turnTimeoutMs`. */
-export class TurnTimeoutError extends FlowError {
-  /** The limit in milliseconds. */
-  declare readonly timeoutMs: number
-
+export class TurnTimeoutError extends FlowError<'TURN_TIMEOUT'> {
   constructor(options: {
     readonly timeoutMs: number
     /** What took too long. */
@@ -223,7 +209,7 @@ export class TurnTimeoutError extends FlowError {
 }
 
 /** The caller cancelled the turn: its `signal` fired, or the client disconnected. The session is as it was before. */
-export class TurnAbortedError extends FlowError {
+export class TurnAbortedError extends FlowError<'TURN_ABORTED'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({ code: 'TURN_ABORTED', message: 'The turn was cancelled by its caller.', cause: options.cause })
   }
@@ -236,12 +222,11 @@ export class TurnAbortedError extends FlowError {
 /**
  * The session has a turn under way, and its flow takes no other one meanwhile (`busy: 'reject'`). Intended status 409.
  */
-export class SessionBusyError extends FlowError {
+export class SessionBusyError extends FlowError<'SESSION_BUSY'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
       code: 'SESSION_BUSY',
       message: 'The session is busy with another message. Send this one again when that is answered.',
-      statusCode: 409,
       cause: options.cause,
     })
   }
@@ -252,12 +237,11 @@ export class SessionBusyError extends FlowError {
 }
 
 /** A newer message took the place of this turn (`busy: 'interrupt'`). Intended status 409. */
-export class TurnSupersededError extends FlowError {
+export class TurnSupersededError extends FlowError<'TURN_SUPERSEDED'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
       code: 'TURN_SUPERSEDED',
       message: 'A newer message took the place of this one.',
-      statusCode: 409,
       cause: options.cause,
     })
   }
@@ -268,7 +252,7 @@ export class TurnSupersededError extends FlowError {
 }
 
 /** An idempotency key was used before, for another request, or for one whose reply is not kept any more. */
-export class IdempotencyMismatchError extends FlowError {
+export class IdempotencyMismatchError extends FlowError<'IDEMPOTENCY_MISMATCH'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
       code: 'IDEMPOTENCY_MISMATCH',
@@ -286,10 +270,7 @@ export class IdempotencyMismatchError extends FlowError {
  * As many turns are under way in the engine as `maxConcurrentTurns` allows. The turn did not begin;
  * the session is as it was.
  */
-export class EngineBusyError extends FlowError {
-  /** The limit. */
-  declare readonly value: number
-
+export class EngineBusyError extends FlowError<'ENGINE_BUSY'> {
   constructor(options: { readonly value: number; readonly cause?: unknown }) {
     const { value } = options
     super({
@@ -307,7 +288,7 @@ export class EngineBusyError extends FlowError {
 }
 
 /** The engine is closing or closed and takes no more work. */
-export class EngineClosedError extends FlowError {
+export class EngineClosedError extends FlowError<'ENGINE_CLOSED'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({ code: 'ENGINE_CLOSED', message: 'The engine is closed.', cause: options.cause })
   }

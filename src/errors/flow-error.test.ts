@@ -3,10 +3,10 @@ import { describe, expect, test, vi } from 'vitest'
 import { FlowError } from './flow-error.js'
 
 describe('FlowError', () => {
-  test('keeps its code and its message, and intends status 400 unless another one is given', () => {
+  test('keeps its code and its message, and has the status that the contract intends for the code', () => {
     const error = new FlowError({ code: 'INVALID_INPUT', message: 'No.' })
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: 'No.', statusCode: 400, name: 'FlowError' })
-    expect(new FlowError({ code: 'SESSION_CONFLICT', message: 'No.', statusCode: 409 }).statusCode).toBe(409)
+    expect(new FlowError({ code: 'SESSION_CONFLICT', message: 'No.' }).statusCode).toBe(409)
   })
 
   test('is an Error, and its stack begins with its name', () => {

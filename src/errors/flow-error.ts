@@ -1,49 +1,75 @@
 /**
- * The base of every error that this package throws, and the closed list of their codes. Errors are recognised by a
- * registered symbol and by their code, never by `instanceof`, so that two copies of the package recognise each other's.
+ * The base of every error that this package throws. Errors are recognised by a registered symbol and by their code,
+ * never by `instanceof`, so that two copies of the package recognise each other's.
  */
+import { type FlowErrorCode, factsOf } from './error-facts.js'
 
-/** The literal code of each error class; `switch (error.code)` narrows over it. */
-export type FlowErrorCode =
-  | 'SESSION_CONFLICT'
-  | 'SESSION_FLOW_MISMATCH'
-  | 'SESSION_FLOW_INVARIANT'
-  | 'SESSION_STORE_ERROR'
-  | 'SESSION_NOT_FOUND'
-  | 'FLOW_NOT_FOUND'
-  | 'FLOW_REGISTRATION'
-  | 'FLOW_ERROR'
-  | 'INVALID_INPUT'
-  | 'LIMIT_EXCEEDED'
-  | 'BUDGET_EXCEEDED'
-  | 'MODEL_ERROR'
-  | 'MODEL_BLOCKED'
-  | 'TOOL_ERROR'
-  | 'TURN_TIMEOUT'
-  | 'TURN_ABORTED'
-  | 'TURN_SUPERSEDED'
-  | 'SESSION_BUSY'
-  | 'IDEMPOTENCY_MISMATCH'
-  | 'ENGINE_BUSY'
-  | 'ENGINE_CLOSED'
+/** What an error of each code has in fields, apart from what every error has. Codes without such fields are left out. */
+interface FieldsByCode {
+  FLOW_NOT_FOUND: { readonly flowName: string }
+  /** The name of a limit of the engine or of a step or tool, and its value when it was exceeded. */
+  LIMIT_EXCEEDED: { readonly limit: string; readonly value: number }
+  /** Whose budget it is, which amount of it, the budget, and what was spent. */
+  BUDGET_EXCEEDED: {
+    readonly scope: 'turn' | 'session' | 'owner'
+    readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
+    readonly value: number
+    readonly spent: number
+  }
+  MODEL_ERROR: { readonly provider: string; readonly model: string }
+  MODEL_BLOCKED: { readonly provider: string; readonly model: string }
+  TOOL_ERROR: { readonly tool: string }
+  /** The limit in milliseconds. */
+  TURN_TIMEOUT: { readonly timeoutMs: number }
+  /** The limit. */
+  ENGINE_BUSY: { readonly value: number }
+  SESSION_NOT_FOUND: { readonly sessionId: string }
+  SESSION_CONFLICT: { readonly sessionId: string }
+  /** The flow of the stored session, and the flow that the caller named. */
+  SESSION_FLOW_MISMATCH: { readonly sessionId: string; readonly boundFlow: string; readonly requestedFlow: string }
+  /** Whether a newer release stored the session; then nothing is wrong with it. And its owner, if a store could read it. */
+  SESSION_FLOW_INVARIANT: {
+    readonly sessionId: string
+    readonly newerLayout: boolean
+    readonly owner: string | undefined
+  }
+  /** The operation of the store that failed, and the session; no session for `list` and `close`. */
+  SESSION_STORE_ERROR: {
+    readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
+    readonly sessionId: string | undefined
+  }
+}
+
+/** @inline */
+type FieldsOf<Code extends FlowErrorCode> = Code extends keyof FieldsByCode ? FieldsByCode[Code] : object
+
+/**
+ * Any error of the engine: `code` narrows it to its fields. They are missing if the error has only a code and a text:
+ * flow code threw it as a plain {@link FlowError}, a receipt repeats it, or the option `mask` covered it.
+ *
+ * @example
+ * ```ts
+ * const { error } = await engine.execute(input)
+ * if (error?.code === 'LIMIT_EXCEEDED') console.log(error.limit)
+ * ```
+ */
+export type AnyFlowError = { [Code in FlowErrorCode]: FlowError<Code> & Partial<FieldsOf<Code>> }[FlowErrorCode]
 
 /**
  * What the constructor of {@link FlowError} takes.
  *
  * @inline
  */
-export type FlowErrorOptions = {
-  readonly code: FlowErrorCode
+export type FlowErrorOptions<Code extends FlowErrorCode = FlowErrorCode> = {
+  readonly code: Code
   /** The sentence for people. It may reach a client; the `cause` never does. */
   readonly message: string
   /** What an operator can do about it. It never reaches a client. Default: nothing is said. */
   readonly details?: string
-  /** The HTTP status that the contract intends (7.2). Default 400. */
-  readonly statusCode?: number
   /** The error or value that caused it. */
   readonly cause?: unknown
-  /** The facts in the message, as fields of the error. Default: none. */
-  readonly facts?: Readonly<Record<string, unknown>>
+  /** The fields of the code. Default: none. */
+  readonly facts?: Partial<FieldsOf<Code>>
 }
 
 const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
@@ -57,9 +83,9 @@ const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
  * const status = error?.code === 'SESSION_CONFLICT' ? 409 : response.success ? 200 : 400
  * ```
  */
-export class FlowError extends Error {
+export class FlowError<Code extends FlowErrorCode = FlowErrorCode> extends Error {
   /** The stable, literal code. */
-  readonly code: FlowErrorCode
+  readonly code: Code
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
   /**
@@ -68,10 +94,10 @@ export class FlowError extends Error {
    */
   declare readonly details?: string
 
-  constructor(options: FlowErrorOptions) {
+  constructor(options: FlowErrorOptions<Code>) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = options.code
-    this.statusCode = options.statusCode ?? 400
+    this.statusCode = factsOf(options.code).status
     if (options.details !== undefined) Object.assign(this, { details: options.details })
     Object.assign(this, options.facts)
   }
@@ -82,8 +108,8 @@ export class FlowError extends Error {
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
-  /** Whether `value` is a {@link FlowError}, of this copy of the package or another. Never throws. */
-  static isInstance(value: unknown): value is FlowError {
+  /** Whether `value` is a {@link FlowError}, and so an {@link AnyFlowError}, of this copy of the package or another. Never throws. */
+  static isInstance(value: unknown): value is AnyFlowError {
     try {
       return (Object(value) as { [marker]?: unknown })[marker] === true
     } catch {

@@ -2,27 +2,24 @@
  * What can go wrong with a session document: the contract's four codes (7.2), and a session that cannot be continued.
  * The first three leave the stored document untouched.
  */
-import { FlowError, type FlowErrorCode } from './flow-error.js'
-
-/** The codes that leave the stored document as it is (contract 7.3.2). */
-const conflictCodes: readonly FlowErrorCode[] = ['SESSION_CONFLICT', 'SESSION_FLOW_MISMATCH', 'SESSION_FLOW_INVARIANT']
+import { factsOf } from './error-facts.js'
+import { FlowError } from './flow-error.js'
 
 /** Whether `error` is one of the three conflict classes, after which the document stays untouched. */
 export function isSessionConflict(error: unknown): boolean {
-  return FlowError.isInstance(error) && conflictCodes.includes(error.code)
+  return FlowError.isInstance(error) && factsOf(error.code).session === 'conflict'
 }
 
 /**
  * A stale compare-and-swap: another request changed or deleted the session since it was loaded. Intended status 409.
  */
-export class SessionConflictError extends FlowError {
+export class SessionConflictError extends FlowError<'SESSION_CONFLICT'> {
   declare readonly sessionId: string
 
   constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
     super({
       code: 'SESSION_CONFLICT',
       message: `Session '${options.sessionId}' was changed or deleted by another request.`,
-      statusCode: 409,
       cause: options.cause,
       facts: { sessionId: options.sessionId },
     })
@@ -34,7 +31,7 @@ export class SessionConflictError extends FlowError {
 }
 
 /** A session ID was used with a flow that the session does not belong to. Intended status 409. */
-export class SessionFlowMismatchError extends FlowError {
+export class SessionFlowMismatchError extends FlowError<'SESSION_FLOW_MISMATCH'> {
   declare readonly sessionId: string
   /** The flow that the stored session is bound to. */
   declare readonly boundFlow: string
@@ -50,7 +47,6 @@ export class SessionFlowMismatchError extends FlowError {
     super({
       code: 'SESSION_FLOW_MISMATCH',
       message: `Session '${options.sessionId}' belongs to flow '${options.boundFlow}' and cannot run flow '${options.requestedFlow}'.`,
-      statusCode: 409,
       cause: options.cause,
       facts: { sessionId: options.sessionId, boundFlow: options.boundFlow, requestedFlow: options.requestedFlow },
     })
@@ -62,7 +58,7 @@ export class SessionFlowMismatchError extends FlowError {
 }
 
 /** The stored document cannot be a session of this flow. Intended status 409. */
-export class SessionFlowInvariantError extends FlowError {
+export class SessionFlowInvariantError extends FlowError<'SESSION_FLOW_INVARIANT'> {
   declare readonly sessionId: string
   /**
    * Whether a newer release stored the session, in a layout that this release cannot read. Then
@@ -91,7 +87,6 @@ export class SessionFlowInvariantError extends FlowError {
     super({
       code: 'SESSION_FLOW_INVARIANT',
       message,
-      statusCode: 409,
       cause,
       facts: { sessionId, newerLayout, owner },
     })
@@ -109,14 +104,14 @@ export function isMalformed(error: unknown): error is SessionFlowInvariantError 
 
 /** Whether `error` refuses a session that a newer release stored. */
 export function isNewerLayout(error: unknown): error is SessionFlowInvariantError {
-  return FlowError.isInstance(error) && (error as Partial<SessionFlowInvariantError>).newerLayout === true
+  return isMalformed(error) && error.newerLayout
 }
 
 /**
  * The session backend failed. What it threw is the `cause` and never part of the message, for it may hold hosts and
  * keys. Intended status 500.
  */
-export class SessionStoreError extends FlowError {
+export class SessionStoreError extends FlowError<'SESSION_STORE_ERROR'> {
   /** The operation of the store that failed. */
   declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
   /** The session concerned; absent for `list` and `close`. */
@@ -134,7 +129,6 @@ export class SessionStoreError extends FlowError {
     super({
       code: 'SESSION_STORE_ERROR',
       message: `Session store failed to ${options.operation}${subject}.${detail}`,
-      statusCode: 500,
       cause: options.cause,
       facts: { operation: options.operation, sessionId: options.sessionId },
     })
@@ -146,9 +140,7 @@ export class SessionStoreError extends FlowError {
 }
 
 /** Only with `unknownSession: 'reject'`: there is no session to continue under this ID. */
-export class SessionNotFoundError extends FlowError {
-  declare readonly sessionId: string
-
+export class SessionNotFoundError extends FlowError<'SESSION_NOT_FOUND'> {
   constructor(options: { readonly sessionId: string; readonly cause?: unknown }) {
     super({
       code: 'SESSION_NOT_FOUND',
@@ -173,13 +165,5 @@ export function isOutcomeUnknown(error: unknown): boolean {
 
 /** Whether the stored document stays as it is after `error`. */
 export function leavesSessionUnchanged(error: FlowError): boolean {
-  return (
-    isSessionConflict(error) ||
-    isOutcomeUnknown(error) ||
-    error.code === 'TURN_ABORTED' ||
-    error.code === 'TURN_SUPERSEDED' ||
-    error.code === 'IDEMPOTENCY_MISMATCH' ||
-    error.code === 'ENGINE_BUSY' ||
-    error.code === 'ENGINE_CLOSED'
-  )
+  return isOutcomeUnknown(error) || factsOf(error.code).session !== 'aborts'
 }

@@ -2,8 +2,9 @@
  * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a
  * flow object for each turn.
  */
+
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
-import type { FlowError } from '../errors/flow-error.js'
+import type { AnyFlowError } from '../errors/flow-error.js'
 import type { ModelBudgets } from '../model/model-budget.js'
 import type { ModelChoice } from '../model/model-provider.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -230,13 +231,13 @@ export abstract class Flow {
    *
    * @example
    * ```ts
-   * override onError(error: FlowError, turn: Turn) {
+   * override onError(error: AnyFlowError, turn: Turn) {
    *   turn.log.error(error.message)
    *   return reply('That did not work. Please try again.')
    * }
    * ```
    */
-  onError(_error: FlowError, _turn: Turn): Awaitable<Transition | void> {}
+  onError(_error: AnyFlowError, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
    * The session's context: `{ config }` if the first turn had a config, and what `addContext` added. Frozen once the

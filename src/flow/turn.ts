@@ -1,6 +1,7 @@
 /** The current turn, as the code of a flow sees it. The engine creates one object for each turn. */
+
 import type { ModelBlockedError } from '../errors/engine-errors.js'
-import type { FlowError } from '../errors/flow-error.js'
+import type { AnyFlowError } from '../errors/flow-error.js'
 import type { FilePart, ImagePart, Message } from '../model/message.js'
 import type { JsonObject } from '../util/json.js'
 import type { StepTarget } from './transition.js'
@@ -78,7 +79,7 @@ export interface Turn {
     readonly createdAt: string
   }
   /** In `Flow.onError` and in the steps that run after it: why the turn failed. `undefined` everywhere else. */
-  readonly error: FlowError | undefined
+  readonly error: AnyFlowError | undefined
   /** For values that the steps of one turn share. Discarded at the end of the turn. */
   readonly transient: Map<string, unknown>
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */

@@ -3,7 +3,7 @@
  * value cannot change after it was checked. The caller decides which error is thrown for a
  * value that JSON cannot carry.
  */
-import { shownName } from '../errors/shown-name.js'
+import { shownName } from './shown-name.js'
 
 /** A value that JSON carries without loss. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject

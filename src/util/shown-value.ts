@@ -1,7 +1,7 @@
 /** A value that is not what was expected, as error messages name it: `got the text '3'`. */
 
-import { shownName } from '../errors/shown-name.js'
 import { isPromise } from './is-promise.js'
+import { shownName } from './shown-name.js'
 
 /**
  * The kind of a value with its text, number or class. A promise comes with what to do: most

@@ -8,8 +8,8 @@ import { join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
-import { statusOf } from '../../adapters/fetch/reply/statuses.js'
-import { FlowEngine, FlowError, type FlowErrorCode, type SessionDocument } from '../../src/index.js'
+import { errorFacts } from '../../src/errors/error-facts.js'
+import { FlowEngine, type SessionDocument } from '../../src/index.js'
 import { bytesOfLists } from '../../src/session/document-bytes.js'
 import { decodeSession } from '../../src/session/session-codec.js'
 import { sessionLayoutVersion } from '../../src/session/session-document.js'
@@ -182,15 +182,25 @@ describe('tables', () => {
   }
 
   test('docs/http.md has the precise status of every code', () => {
-    const classes = filesBelow('src/errors', '.ts').filter((file) => !file.includes('.test'))
-    const expected = classes.flatMap((file) =>
-      Array.from(read(file).matchAll(/code: '(\w+)'/g), ([, code = '']) => code),
-    )
-    expect(expected.length).toBeGreaterThan(15)
     const rows = rowsOf('docs/http.md')
-    for (const code of expected) {
-      const error = new FlowError({ code: code as FlowErrorCode, message: '' })
-      expect([code, rows.get(code)?.slice(0, 3)]).toEqual([code, String(statusOf(error, 'precise'))])
+    for (const [code, { precise }] of Object.entries(errorFacts)) {
+      expect([code, rows.get(code)?.slice(0, 3)]).toEqual([code, String(precise)])
+    }
+  })
+
+  test('docs/retries.md says after which codes the same request is sent again, and after which it is not', () => {
+    const rows = Array.from(
+      read('docs/retries.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm),
+      ([, codes = '', what = '']) => ({
+        codes: Array.from(codes.matchAll(/`([A-Z_]+)`/g), ([, code = '']) => code),
+        isRepeated: /^yes\b/.test(what),
+      }),
+    )
+    const said = new Map(
+      rows.flatMap(({ codes, isRepeated }) => codes.map((code) => [code, isRepeated ? 'yes' : 'no'])),
+    )
+    for (const [code, { repeat }] of Object.entries(errorFacts)) {
+      expect([code, said.get(code) ?? 'unsure']).toEqual([code, repeat])
     }
   })
 

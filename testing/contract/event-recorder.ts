@@ -2,14 +2,14 @@
  * All events of an engine, in the order in which it emits them, and an engine whose IDs count up so that payloads
  * can be written down. For tests of events.
  */
-import type { EngineEventName, FlowConstructor, FlowEngine } from '../../src/index.js'
+import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
 import { type Harness, harness } from './engine-harness.js'
 
 /** An event as it was emitted. */
-export type RecordedEvent = readonly [EngineEventName, Readonly<Record<string, unknown>>]
+export type RecordedEvent = readonly [keyof EngineEventMap, Readonly<Record<string, unknown>>]
 
 /** Every event there is, listed by hand: an event that is missing here is missing in the tests. */
-const eventNames: readonly EngineEventName[] = [
+const eventNames: readonly (keyof EngineEventMap)[] = [
   'session:created',
   'session:restored',
   'session:saved',

@@ -2,6 +2,8 @@
  * A session store that keeps a journal and fails on request, to test how an engine handles a bad store. Another store
  * underneath stores the documents, and compares and swaps.
  */
+
+import { systemClock } from '../../src/config/clock.js'
 import {
   type Clock,
   MemorySessionStore,
@@ -9,7 +11,6 @@ import {
   type SessionListQuery,
   type SessionSaveHint,
   type SessionStore,
-  systemClock,
   type UnderReplicatedReport,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'

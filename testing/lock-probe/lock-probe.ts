@@ -2,7 +2,9 @@
  * Observes the locks of an engine: when they are requested, acquired and released. It has gates that keep a lock held,
  * assertions on the order, and a report of a lock that is stuck. It does not change how the engine locks.
  */
-import { type Clock, type FlowEngine, type FlowSession, type LockEvent, systemClock } from '../../src/index.js'
+
+import { systemClock } from '../../src/config/clock.js'
+import type { Clock, FlowEngine, FlowSession, LockEvent } from '../../src/index.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'

@@ -8,14 +8,8 @@ import type { ServedEngine } from '../../adapters/fetch/core/served-engine.js'
 import type { FetchHandlerOptions } from '../../adapters/fetch/options.js'
 import { createRouteHandler } from '../../adapters/fetch/route-handler.js'
 import type { Route } from '../../adapters/fetch/routes/served-routes.js'
-import {
-  type Clock,
-  type ExecuteResult,
-  FlowEngine,
-  type FlowRunInput,
-  type FlowStream,
-  systemClock,
-} from '../../src/index.js'
+import { systemClock } from '../../src/config/clock.js'
+import { type Clock, type ExecuteResult, FlowEngine, type FlowRunInput, type FlowStream } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import type { Delivery } from './broken-answer.js'
 import { ScriptedService } from './scripted-service.js'

@@ -1,28 +1,32 @@
 /** The errors that a script names by their code: each with the message that the engine would give it. */
+
 import {
-  BudgetExceededError,
   EngineBusyError,
   EngineClosedError,
   FlowCodeError,
-  FlowError,
-  type FlowErrorCode,
   FlowNotFoundError,
   FlowRegistrationError,
   IdempotencyMismatchError,
-  InvalidInputError,
   LimitExceededError,
-  ModelBlockedError,
-  ModelError,
   SessionBusyError,
-  SessionConflictError,
-  SessionFlowInvariantError,
-  SessionFlowMismatchError,
-  SessionNotFoundError,
-  SessionStoreError,
   ToolExecutionError,
   TurnAbortedError,
   TurnSupersededError,
   TurnTimeoutError,
+} from '../../src/errors/engine-errors.js'
+import { factsOf } from '../../src/errors/error-facts.js'
+import { SessionNotFoundError } from '../../src/errors/session-errors.js'
+import {
+  BudgetExceededError,
+  FlowError,
+  type FlowErrorCode,
+  InvalidInputError,
+  ModelBlockedError,
+  ModelError,
+  SessionConflictError,
+  SessionFlowInvariantError,
+  SessionFlowMismatchError,
+  SessionStoreError,
 } from '../../src/index.js'
 import type { FailedServiceTurn, FlowServiceRun } from './service-script.js'
 
@@ -67,23 +71,15 @@ const aborting: ReadonlySet<FlowErrorCode> = new Set([
 export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServiceRun): FlowError {
   const error = typeof failure === 'string' ? errors[failure](run) : failure
   if (message === undefined) return error
-  const { code, statusCode } = error
-  return new FlowError({ code, statusCode, message })
+  return new FlowError({ code: error.code, message })
 }
-
-/** After these the engine does not know how its session is stored. */
-const unsure: ReadonlySet<FlowErrorCode> = new Set([
-  'SESSION_STORE_ERROR',
-  'SESSION_FLOW_INVARIANT',
-  'ENGINE_BUSY',
-  'ENGINE_CLOSED',
-])
 
 /** The state of a session after a failure that decides it; `undefined` where it is as it was. */
 export function stateAfter({ code }: FlowError): FailedServiceTurn['sessionState'] {
   if (aborting.has(code)) return 'aborted'
-  if (unsure.has(code)) return 'unknown'
-  return code === 'SESSION_NOT_FOUND' ? 'none' : undefined
+  if (code === 'SESSION_NOT_FOUND') return 'none'
+  // A turn that was cancelled had begun.
+  return factsOf(code).unseen === 'unknown' && code !== 'TURN_ABORTED' ? 'unknown' : undefined
 }
 
 /** Whether the session was open when this failed, so that a stream had begun. */

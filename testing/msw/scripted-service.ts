@@ -3,17 +3,16 @@
  * session has, when it ends, which flow it belongs to, one turn at a time. The real adapter handles requests, headers
  * and bodies.
  */
+
+import { FlowCodeError, FlowNotFoundError, TurnAbortedError } from '../../src/errors/engine-errors.js'
 import {
   type Clock,
   type ExecuteResult,
-  FlowCodeError,
   type FlowError,
-  FlowNotFoundError,
   type FlowRunInput,
   type FlowStream,
   type FlowStreamEvent,
   SessionFlowMismatchError,
-  TurnAbortedError,
 } from '../../src/index.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { breakable, cutOff, type Delivery } from './broken-answer.js'

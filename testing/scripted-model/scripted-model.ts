@@ -2,14 +2,15 @@
  * A model that follows a script, records its requests, and fails loudly if the two do not fit.
  * What a script may hold is in `scripted-model/`.
  */
-import {
-  type Clock,
-  type ModelProviderAdapter,
-  type ModelRequest,
-  type ModelResponse,
-  type ModelStreamPart,
-  type RuntimeModel,
-  systemClock,
+
+import { systemClock } from '../../src/config/clock.js'
+import type {
+  Clock,
+  ModelProviderAdapter,
+  ModelRequest,
+  ModelResponse,
+  ModelStreamPart,
+  RuntimeModel,
 } from '../../src/index.js'
 import { checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { checkAsked, type ExpectedRequest } from './expected-request.js'

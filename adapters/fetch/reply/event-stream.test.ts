@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FlowCodeError, type FlowStreamEvent } from '../../../src/index.js'
+import { FlowCodeError } from '../../../src/errors/engine-errors.js'
+import type { FlowStreamEvent } from '../../../src/index.js'
 import { encodeEvent } from './event-stream.js'
 
 const response = {

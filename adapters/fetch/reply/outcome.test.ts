@@ -1,7 +1,8 @@
 // What headers say of a session and of a failure, over a fake engine. The cases over a real engine are in
 // testing/contract/http.
 import { describe, expect, test } from 'vitest'
-import { SessionConflictError, SessionNotFoundError } from '../../../src/index.js'
+import { SessionNotFoundError } from '../../../src/errors/session-errors.js'
+import { SessionConflictError } from '../../../src/index.js'
 import { createFakeEngine, type FakeAnswers, resultOf } from '../../../testing/contract/http/fake-engine.js'
 import { FakeStream } from '../../../testing/contract/http/fake-stream.js'
 import { createFetchHandler, type FetchHandlerOptions } from '../index.js'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FlowError, LimitExceededError } from '../../../src/index.js'
+import { LimitExceededError } from '../../../src/errors/engine-errors.js'
+import { FlowError } from '../../../src/index.js'
 import { statusOf } from './statuses.js'
 
 const errorOf = (code: FlowError['code']): FlowError => new FlowError({ code, message: 'x' })

@@ -1,41 +1,14 @@
 /**
  * The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
- * gets the table here, by error code. Also the code of what the adapter refuses, by that status.
+ * gets the status of the error's code. Also the code of what the adapter refuses, by that status.
  */
-import type { FlowError, FlowErrorCode } from '../../../src/index.js'
+import { factsOf } from '../../../src/errors/error-facts.js'
+import type { AnyFlowError } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import { internalCode } from './outcome.js'
 
 /** Which status a failure has: see the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
-
-/** The status of each code under `statuses: 'precise'`. */
-export const preciseStatuses: Readonly<Record<FlowErrorCode, number>> = {
-  INVALID_INPUT: 400,
-  FLOW_NOT_FOUND: 404,
-  SESSION_NOT_FOUND: 404,
-  SESSION_CONFLICT: 409,
-  SESSION_FLOW_MISMATCH: 409,
-  SESSION_FLOW_INVARIANT: 409,
-  SESSION_BUSY: 409,
-  TURN_SUPERSEDED: 409,
-  IDEMPOTENCY_MISMATCH: 422,
-  LIMIT_EXCEEDED: 422,
-  BUDGET_EXCEEDED: 422,
-  TURN_ABORTED: 499,
-  FLOW_ERROR: 500,
-  TOOL_ERROR: 500,
-  FLOW_REGISTRATION: 500,
-  SESSION_STORE_ERROR: 500,
-  MODEL_ERROR: 502,
-  MODEL_BLOCKED: 502,
-  ENGINE_BUSY: 503,
-  ENGINE_CLOSED: 503,
-  TURN_TIMEOUT: 504,
-}
-
-/** An object in front of an engine may have a code of any other name. */
-const precise: ReadonlyMap<string, number> = new Map(Object.entries(preciseStatuses))
 
 /** The status of `LIMIT_EXCEEDED` where the queue of a session is full. */
 export const fullQueueStatus = 429
@@ -71,11 +44,10 @@ export function addRetryAfter(headers: HeaderRecord, status: number): void {
 }
 
 /** The status of a failure that the engine reported. Codes outside the table are 500. */
-export function statusOf(error: FlowError | undefined, mode: StatusMode): number {
+export function statusOf(error: AnyFlowError | undefined, mode: StatusMode): number {
   if (mode === 'contract') return 400
   if (error === undefined) return 500
   // A full queue passes: the same request may succeed in a moment. No other limit does.
-  if (error.code === 'LIMIT_EXCEEDED' && 'limit' in error && error.limit === 'maxQueuedTurnsPerSession')
-    return fullQueueStatus
-  return precise.get(error.code) ?? 500
+  if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return fullQueueStatus
+  return factsOf(error.code).precise
 }

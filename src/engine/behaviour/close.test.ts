@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, gatedFlow, harness, never } from '../../../testing/contract/engine-harness.js'
-import { EngineClosedError, type FlowConstructor, reply } from '../../index.js'
+import { EngineClosedError } from '../../errors/engine-errors.js'
+import { type FlowConstructor, reply } from '../../index.js'
 
 afterEach(expectNothingLeft)
 

@@ -3,8 +3,8 @@ import { expectNothingLeft, flowOf, harness } from '../../../testing/contract/en
 import { recordEvents } from '../../../testing/contract/event-recorder.js'
 import { calls, chatOf, fails, hello, modelHarness, toolThat } from '../../../testing/contract/model-harness.js'
 import { modelStep, readAll } from '../../../testing/contract/stream-harness.js'
+import { FlowCodeError, ToolExecutionError } from '../../errors/engine-errors.js'
 import {
-  FlowCodeError,
   FlowEngine,
   type FlowEngineOptions,
   FlowError,
@@ -12,7 +12,6 @@ import {
   go,
   InvalidInputError,
   reply,
-  ToolExecutionError,
   type Transition,
 } from '../../index.js'
 import { promptTemplate } from '../../prompt/index.js'

@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gate, type Harness, harness } from '../../../testing/contract/engine-harness.js'
-import { type EngineEventMap, type EngineEventName, reply } from '../../index.js'
+import { type EngineEventMap, reply } from '../../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -19,12 +19,13 @@ function counted(): (kind: string) => string {
   }
 }
 
-type Recorded = [EngineEventName, unknown]
+type Recorded = [keyof EngineEventMap, unknown]
 
 /** Records only these events. */
-function record({ engine }: Harness, ...names: EngineEventName[]): Recorded[] {
+function record({ engine }: Harness, ...names: (keyof EngineEventMap)[]): Recorded[] {
   const events: Recorded[] = []
-  for (const name of names) engine.on(name, (payload: EngineEventMap[EngineEventName]) => events.push([name, payload]))
+  for (const name of names)
+    engine.on(name, (payload: EngineEventMap[keyof EngineEventMap]) => events.push([name, payload]))
   return events
 }
 

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../../testing/contract/engine-harness.js'
-import { type EngineEventName, type FlowConstructor, reply } from '../../index.js'
+import { type EngineEventMap, type FlowConstructor, reply } from '../../index.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -81,7 +81,7 @@ describe('a listener that fails', () => {
       }
       const { engine, clock, document } = harness({ flows: [talk()], onListenerError })
       const other = vi.fn()
-      const names: EngineEventName[] = ['turn:start', 'step:enter', 'session:created', 'turn:end']
+      const names: (keyof EngineEventMap)[] = ['turn:start', 'step:enter', 'session:created', 'turn:end']
       for (const name of names) engine.on(name, listener).on(name, other)
       const response = await engine.run(run)
       expect(response).toMatchObject({ success: true, message: 'You said: hello' })

@@ -4,12 +4,12 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents } from '../../../testing/contract/event-recorder.js'
 import { calls, says } from '../../../testing/contract/model-harness.js'
+import { LimitExceededError, TurnAbortedError } from '../../errors/engine-errors.js'
 import {
   Flow,
   type FlowConstructor,
   FlowError,
   go,
-  LimitExceededError,
   LogicStep,
   type ModelProviderAdapter,
   type ModelRequest,
@@ -19,7 +19,6 @@ import {
   type SessionDocument,
   Step,
   type Turn,
-  TurnAbortedError,
   tool,
 } from '../../index.js'
 

@@ -14,9 +14,9 @@ import {
 } from '../../../testing/contract/model-harness.js'
 import { delta, modelStep, pieces, readAll, shortly, streaming } from '../../../testing/contract/stream-harness.js'
 import { flowOf as flowOfSteps, lines, place } from '../../../testing/contract/test-flows.js'
+import { EngineClosedError, TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import {
   EndStep,
-  EngineClosedError,
   Flow,
   type FlowConstructor,
   type FlowEngineOptions,
@@ -35,8 +35,6 @@ import {
   type Tool,
   type Transition,
   type Turn,
-  TurnAbortedError,
-  TurnTimeoutError,
 } from '../../index.js'
 import { TurnControl } from '../turn/control/turn-control.js'
 

@@ -9,8 +9,8 @@ import {
 } from '../../../testing/contract/engine-harness.js'
 import { namesOf, recordEvents } from '../../../testing/contract/event-recorder.js'
 import { Chat, chatOf, fails, hello, modelHarness, says } from '../../../testing/contract/model-harness.js'
+import { EngineClosedError, TurnAbortedError } from '../../errors/engine-errors.js'
 import {
-  EngineClosedError,
   type FlowConstructor,
   FlowEngine,
   type FlowEngineOptions,
@@ -22,7 +22,6 @@ import {
   type SessionDocument,
   Step,
   type Turn,
-  TurnAbortedError,
 } from '../../index.js'
 import { TurnControl } from '../turn/control/turn-control.js'
 

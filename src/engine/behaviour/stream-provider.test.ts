@@ -15,7 +15,8 @@ import {
   watched,
 } from '../../../testing/contract/stream-harness.js'
 import { flowOf } from '../../../testing/contract/test-flows.js'
-import { FlowEngine, type FlowStreamEvent, type ModelRequest, type ModelStreamPart, systemClock } from '../../index.js'
+import { systemClock } from '../../config/clock.js'
+import { FlowEngine, type FlowStreamEvent, type ModelRequest, type ModelStreamPart } from '../../index.js'
 
 afterEach(expectNothingLeft)
 

@@ -5,7 +5,8 @@
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../../errors/engine-errors.js'
-import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
+import type { FlowErrorCode } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { Message, MessagePart } from '../../model/message.js'
 import type { LockEvent } from '../../session/lock/lock-request.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -132,7 +133,7 @@ export interface EngineEventMap {
    * its `cause`. With the option `mask`: a `FlowError` of the same `code` with masked texts, and the text of its
    * cause in place of the cause.
    */
-  'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: FlowError }
+  'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: AnyFlowError }
   /** The turn waits for earlier ones; `queued` of them were waiting already. */
   'turn:queued': TurnEvent & { readonly queued: number }
   /**

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../config/clock.js'
 import type { ConfigReader } from '../../config/config-manager.js'
-import type { FlowError } from '../../errors/flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { FlowRegistration } from '../../flow/flow-registry.js'
 import type { FlowLogger, FlowServices } from '../../flow/turn.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
@@ -74,7 +74,7 @@ export interface FlowEngineOptions {
    * sent. An error whose message is not sent is logged, and `execute` and the event `turn:error` have it in
    * any case. Default `'full'`.
    */
-  readonly errorText?: 'full' | 'flow' | ((error: FlowError, turn: FailedTurn) => string)
+  readonly errorText?: 'full' | 'flow' | ((error: AnyFlowError, turn: FailedTurn) => string)
   /**
    * Masks what a turn stores of its conversation: called with each text of the turn before the commit. What it returns
    * is stored in the history and the memories in place of the text; replies and models get the text itself, models in
@@ -189,7 +189,7 @@ export interface ExecuteResult {
    */
   readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
-  readonly error?: FlowError
+  readonly error?: AnyFlowError
   /** Set where `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
   /**
@@ -218,7 +218,7 @@ export interface DeleteResult {
 export interface ExecuteDeleteResult {
   readonly result: DeleteResult
   /** The failure; absent on success. */
-  readonly error?: FlowError
+  readonly error?: AnyFlowError
 }
 
 /**

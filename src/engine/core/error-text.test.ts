@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FlowCodeError, SessionConflictError } from '../../index.js'
+import { FlowCodeError } from '../../errors/engine-errors.js'
+import { SessionConflictError } from '../../index.js'
 import { asFlowError, thrownText } from './error-text.js'
 
 describe('thrownText', () => {

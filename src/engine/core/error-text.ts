@@ -3,8 +3,11 @@
  * user gets. Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences
  * are not changed. The option `errorText` decides which of both go out at all.
  */
+
 import { flowCodeError, isMadeByEngine } from '../../errors/engine-errors.js'
-import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
+import type { FlowErrorCode } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
+import { FlowError } from '../../errors/flow-error.js'
 import { cutText } from '../../util/cut-text.js'
 import { redact, redacted } from '../../util/redaction.js'
 import type { EngineContext } from '../create-context.js'
@@ -42,7 +45,7 @@ function shorten(text: string, length: number): string {
 }
 
 /** What flow code threw, as a {@link FlowError}. */
-export function asFlowError(thrown: unknown): FlowError {
+export function asFlowError(thrown: unknown): AnyFlowError {
   return FlowError.isInstance(thrown) ? thrown : flowCodeError(thrownText(thrown), thrown)
 }
 
@@ -50,13 +53,13 @@ export function asFlowError(thrown: unknown): FlowError {
 const codesForUsers: readonly FlowErrorCode[] = ['FLOW_ERROR', 'TOOL_ERROR', 'INVALID_INPUT']
 
 /** The text of an error for the user, as the option `errorText` has it. An error whose text is not sent is logged. */
-export function userText(engine: EngineContext, error: FlowError, turn: FailedTurn): string {
+export function userText(engine: EngineContext, error: AnyFlowError, turn: FailedTurn): string {
   const text = chooseText(engine.errorText, error, turn)
   if (text !== error.message || error.details !== undefined) logFailure(engine, error, turn)
   return text
 }
 
-function chooseText(errorText: EngineContext['errorText'], error: FlowError, turn: FailedTurn): string {
+function chooseText(errorText: EngineContext['errorText'], error: AnyFlowError, turn: FailedTurn): string {
   if (errorText === 'full') return error.message
   if (errorText === 'flow') return isForUsers(error, turn) ? error.message : fixedText(turn)
   try {
@@ -108,13 +111,12 @@ export function maskedText(
 /**
  * The error that events get. With the option `mask` it has masked texts, and that of its cause in place of the cause.
  */
-export function maskedError(engine: Pick<EngineContext, 'mask'>, error: FlowError, turn: FailedTurn): FlowError {
+export function maskedError(engine: Pick<EngineContext, 'mask'>, error: AnyFlowError, turn: FailedTurn): AnyFlowError {
   if (engine.mask === undefined) return error
-  const { code, statusCode, details } = error
+  const { code, details } = error
   const masked = (text: string): string => maskedText(engine, text, turn, error.cause)
   return new FlowError({
     code,
-    statusCode,
     message: masked(error.message),
     ...(details === undefined ? {} : { details: masked(details) }),
     ...(error.cause === undefined ? {} : { cause: masked(thrownText(error.cause)) }),
@@ -122,7 +124,7 @@ export function maskedError(engine: Pick<EngineContext, 'mask'>, error: FlowErro
 }
 
 /** Logs a failure whose text is not sent. */
-export function logFailure(engine: EngineContext, failure: FlowError, turn: FailedTurn): void {
+export function logFailure(engine: EngineContext, failure: AnyFlowError, turn: FailedTurn): void {
   const { logger } = engine
   const error = maskedError(engine, failure, turn)
   const { message, code, details } = error

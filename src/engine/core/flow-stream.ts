@@ -1,5 +1,5 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
-import type { FlowError } from '../../errors/flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { ExecuteResult, RunResponseType } from './engine-options.js'
 
 /**
@@ -49,7 +49,7 @@ export type FlowStreamEvent =
       readonly type: 'error'
       readonly response: RunResponseType
       readonly sessionState: ExecuteResult['sessionState']
-      readonly error: FlowError
+      readonly error: AnyFlowError
       readonly replayed?: true
       readonly restarted?: Restarted
     }

@@ -1,5 +1,5 @@
 /** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
-import type { FlowError } from '../../errors/flow-error.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import type { HttpContentType } from '../../util/http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult, SessionState } from './engine-options.js'
 
@@ -28,7 +28,7 @@ export function successEnvelope(session: string, reply: TurnReply, completed: bo
 export function failureEnvelope<State extends SessionState | undefined>(
   session: string,
   message: string,
-  error: FlowError,
+  error: AnyFlowError,
   sessionState: State,
 ): Omit<ExecuteResult, 'sessionState'> & { readonly sessionState: State } {
   return { response: { success: false, completed: true, message, session, contentType: plain }, sessionState, error }
@@ -39,6 +39,6 @@ export function deleteSuccess(session: string): ExecuteDeleteResult {
 }
 
 /** @param message - The text for the user. */
-export function deleteFailure(session: string, message: string, error: FlowError): ExecuteDeleteResult {
+export function deleteFailure(session: string, message: string, error: AnyFlowError): ExecuteDeleteResult {
   return { result: { success: false, message, session }, error }
 }

@@ -2,8 +2,9 @@
  * The state of a session that a failed turn did not load: what a client reads to know whether its
  * session goes on (design 8.1).
  */
-import type { LimitExceededError } from '../../errors/engine-errors.js'
-import type { FlowError, FlowErrorCode } from '../../errors/flow-error.js'
+
+import { factsOf } from '../../errors/error-facts.js'
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import { decodeSession } from '../../session/session-codec.js'
 import type { EngineContext } from '../create-context.js'
 import type { SessionState } from './engine-options.js'
@@ -32,20 +33,10 @@ export async function lookUpState(
   }
 }
 
-/** After these, the store cannot be asked, or nobody waits for the answer. */
-const notAsked: readonly FlowErrorCode[] = [
-  'SESSION_STORE_ERROR',
-  'SESSION_FLOW_INVARIANT',
-  'TURN_ABORTED',
-  'TURN_TIMEOUT',
-  'ENGINE_BUSY',
-  'ENGINE_CLOSED',
-]
-
 /** The state of a session that a failed turn never saw; `undefined` where the store has to be asked. */
-export function stateUnseen(error: FlowError): SessionState | undefined {
-  // Only a session that is in use has a queue, or is busy.
-  if (error.code === 'SESSION_BUSY' || error.code === 'TURN_SUPERSEDED') return 'running'
-  if ((error as Partial<LimitExceededError>).limit === 'maxQueuedTurnsPerSession') return 'running'
-  return notAsked.includes(error.code) ? 'unknown' : undefined
+export function stateUnseen(error: AnyFlowError): SessionState | undefined {
+  // Only a session that is in use has a queue.
+  if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return 'running'
+  const { unseen } = factsOf(error.code)
+  return unseen === 'ask' ? undefined : unseen
 }

@@ -5,7 +5,8 @@
 
 import type { Clock } from '../../config/clock.js'
 import { IdempotencyMismatchError } from '../../errors/engine-errors.js'
-import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
+import type { FlowErrorCode } from '../../errors/error-facts.js'
+import { FlowError } from '../../errors/flow-error.js'
 import type { SessionDocument, SessionReceipt } from '../../session/session-document.js'
 import type { EngineEventMap, EngineEvents } from '../core/engine-events.js'
 import type { ExecuteResult } from '../core/engine-options.js'
@@ -55,7 +56,7 @@ function replyOf(document: SessionDocument, turn: number): Replay | undefined {
 function failureOf({ id, error: texts, runStatus }: SessionDocument, receipt: SessionReceipt): Replay {
   const text = texts.at(-1) ?? ''
   const code = (receipt.code ?? 'FLOW_ERROR') as FlowErrorCode
-  const error = new FlowError({ code, message: text, ...(code === 'SESSION_STORE_ERROR' ? { statusCode: 500 } : {}) })
+  const error = new FlowError({ code, message: text })
   return { result: { ...failureEnvelope(id, text, error, runStatus), replayed: true }, turnId: '' }
 }
 

@@ -3,10 +3,10 @@
  * decides whether the model can read them; nothing is fetched or decoded here.
  */
 import { InvalidInputError, invalidInput } from '../../errors/engine-errors.js'
-import { shownName } from '../../errors/shown-name.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { isPlainObject, jsonSize } from '../../util/json.js'
 import { isBase64, isMediaType } from '../../util/patterns.js'
+import { shownName } from '../../util/shown-name.js'
 import { type EngineLimits, limitExceeded } from '../core/engine-limits.js'
 
 /** No `@` in the authority: an address with a password would be stored with it. */

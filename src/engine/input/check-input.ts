@@ -3,11 +3,11 @@
  * is accepted is copied, so that the caller cannot change it during the turn.
  */
 import { invalidInput } from '../../errors/engine-errors.js'
-import { shownName } from '../../errors/shown-name.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../../util/options.js'
 import { isRequestId, isSessionId } from '../../util/patterns.js'
+import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../core/engine-limits.js'
 import type { FlowRunInput } from '../core/engine-options.js'
 import { checkAttachments } from './check-attachments.js'

@@ -1,5 +1,6 @@
 /** Removes a session that was listed, under its lock and with its owner: it may have changed since. */
-import { FlowError, type FlowErrorCode } from '../../errors/flow-error.js'
+import type { FlowErrorCode } from '../../errors/error-facts.js'
+import { FlowError } from '../../errors/flow-error.js'
 import type { SessionSummary } from '../../session/session-store.js'
 import type { EngineContext } from '../create-context.js'
 import { listedWait } from '../lock/lock-waits.js'

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
-import { TurnAbortedError } from '../../index.js'
+import { TurnAbortedError } from '../../errors/engine-errors.js'
 import type { ExecuteResult } from '../core/engine-options.js'
 import type { FlowStreamEvent } from '../core/flow-stream.js'
 import { TurnStream } from './turn-stream.js'

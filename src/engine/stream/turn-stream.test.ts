@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { gate, never } from '../../../testing/contract/engine-harness.js'
 import { readAll, shortly } from '../../../testing/contract/stream-harness.js'
-import { FlowCodeError } from '../../index.js'
+import { FlowCodeError } from '../../errors/engine-errors.js'
 import type { ExecuteResult } from '../core/engine-options.js'
 import { TurnStream } from './turn-stream.js'
 

@@ -13,6 +13,7 @@ import { unchangedLists } from '../../session/save-hint.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
 import { deepFreeze } from '../../util/json.js'
+import { shownName } from '../../util/shown-name.js'
 import { registeredName } from '../core/registered-name.js'
 import { successEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
@@ -87,7 +88,7 @@ function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil 
 
 function flowNotFound(flowName: string, registered: readonly string[]): FlowNotFoundError {
   return new FlowNotFoundError({
-    flowName,
+    flowName: shownName(flowName),
     details: `Registered: ${registered.join(', ') || 'none'}. ${giveStaticId}`,
   })
 }

@@ -1,6 +1,7 @@
 // Failures in a front end's tests: on purpose, as the script says, and because test and page do not fit.
 import { describe, expect, test } from 'vitest'
-import { type Clock, type FlowErrorCode, LimitExceededError } from '../../../src/index.js'
+import { LimitExceededError } from '../../../src/errors/engine-errors.js'
+import type { Clock, FlowErrorCode } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
 import { type FlowServiceScript, flowServiceHandlers } from '../../msw/index.js'
 import { listen, run, say } from './service.js'

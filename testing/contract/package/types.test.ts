@@ -63,7 +63,7 @@ describe.each(Object.entries(resolutions))('module resolution %s', (resolution, 
 /** What an application infers from public types, and exports itself. */
 const infers = `
 import { Flow, FlowEngine, MemorySessionStore, type SessionStoreError, Step, type Turn } from 'turnkeeper'
-import type { EngineEventMap, EngineListener, FlowEngineOptions, FlowStreamEvent, Message, Model } from 'turnkeeper'
+import type { EngineEventMap, FlowEngineOptions, FlowStreamEvent, Message, Model } from 'turnkeeper'
 import type { ModelBudgets, ModelRequest, SessionDocument, SessionStore } from 'turnkeeper'
 import { rollingSummary, slidingWindow } from 'turnkeeper/compaction'
 
@@ -82,7 +82,7 @@ export const operationOf = (error: SessionStoreError) => error.operation
 export const reasonOf = (event: FlowStreamEvent) => (event.type === 'reset' ? event.reason : undefined)
 export const onAny = (payload: EngineEventMap[keyof EngineEventMap]) => payload
 export const onStep = (payload: EngineEventMap['step:enter']) => payload
-export const onTurn = (payload: Parameters<EngineListener<'turn:end'>>[0]) => payload
+export const onTurn = (payload: EngineEventMap['turn:end']) => payload
 export class Ask extends Step {
   override onEnter(turn: Turn) {
     return super.onEnter(turn)

@@ -1,6 +1,7 @@
 /** The failures of a stream that breaks its promise, or is read wrongly: always with the transcript so far. */
 import { expect, test } from 'vitest'
-import { FlowCodeError, type FlowStreamEvent, type RunResponseType } from '../../../src/index.js'
+import { FlowCodeError } from '../../../src/errors/engine-errors.js'
+import type { FlowStreamEvent, RunResponseType } from '../../../src/index.js'
 import { capture, Onboarding } from '../../contract/onboarding.js'
 import { Conversation } from '../conversation.js'
 

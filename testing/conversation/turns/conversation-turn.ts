@@ -1,15 +1,15 @@
 /** What a conversation keeps of a turn: types, and functions that read them. */
-import {
-  type FlowError,
-  type JsonValue,
-  type ModelResponse,
-  type RunResponseType,
-  type SessionDocument,
-  type ToolCallPart,
-  type ToolResultPart,
-  TurnAbortedError,
+
+import { TurnAbortedError } from '../../../src/errors/engine-errors.js'
+import type {
+  FlowError,
+  JsonValue,
+  RunResponseType,
+  SessionDocument,
+  ToolCallPart,
+  ToolResultPart,
 } from '../../../src/index.js'
-import type { RecordedRequest } from '../../scripted-model/scripted-model.js'
+import type { LoggedCall } from '../world/model-log.js'
 
 /** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
 export interface ConversationReply extends RunResponseType {

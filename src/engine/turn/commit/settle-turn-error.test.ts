@@ -3,22 +3,24 @@ import { expectNothingLeft, flowOf, harness } from '../../../../testing/contract
 import {
   EngineClosedError,
   FlowCodeError,
-  type FlowError,
   FlowNotFoundError,
   FlowRegistrationError,
-  InvalidInputError,
   LimitExceededError,
+  ToolExecutionError,
+  TurnAbortedError,
+  TurnTimeoutError,
+} from '../../../errors/engine-errors.js'
+import { SessionNotFoundError } from '../../../errors/session-errors.js'
+import {
+  type FlowError,
+  InvalidInputError,
   ModelBlockedError,
   ModelError,
   reply,
   SessionConflictError,
   SessionFlowInvariantError,
   SessionFlowMismatchError,
-  SessionNotFoundError,
   SessionStoreError,
-  ToolExecutionError,
-  TurnAbortedError,
-  TurnTimeoutError,
 } from '../../../index.js'
 import { TurnControl } from '../control/turn-control.js'
 

@@ -3,8 +3,9 @@
  * was loaded marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which
  * text and which state of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
-import type { LimitExceededError } from '../../../errors/engine-errors.js'
-import type { FlowError, FlowErrorCode } from '../../../errors/flow-error.js'
+
+import type { FlowErrorCode } from '../../../errors/error-facts.js'
+import type { AnyFlowError } from '../../../errors/flow-error.js'
 import { isOutcomeUnknown, isSessionConflict, leavesSessionUnchanged } from '../../../errors/session-errors.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
@@ -69,7 +70,7 @@ export async function settleTurnError(
   return failureEnvelope(draft.base.id, text, error, goesOn ? 'running' : 'aborted')
 }
 
-function reportSettled(control: TurnControl, { code }: FlowError, goesOn: boolean, isNew: boolean): void {
+function reportSettled(control: TurnControl, { code }: AnyFlowError, goesOn: boolean, isNew: boolean): void {
   if (goesOn) {
     control.report(isNew ? 'session:created' : 'session:saved', {})
     control.report('turn:rolled-back', { code })
@@ -77,13 +78,13 @@ function reportSettled(control: TurnControl, { code }: FlowError, goesOn: boolea
 }
 
 /** After a conflict: another process may have settled the same request meanwhile, and its outcome is recorded. */
-async function recordedOutcome(control: TurnControl, error: FlowError): Promise<TurnOutcome | undefined> {
+async function recordedOutcome(control: TurnControl, error: AnyFlowError): Promise<TurnOutcome | undefined> {
   const replay = error.code === 'SESSION_CONFLICT' ? await replayAfterConflict(control) : undefined
   return replay && answerRepeat(control, replay)
 }
 
 /** The draft whose failure is stored; `undefined` where the session stays as it was. */
-function draftToStore({ draft, effects }: TurnControl, error: FlowError): TurnDraft | undefined {
+function draftToStore({ draft, effects }: TurnControl, error: AnyFlowError): TurnDraft | undefined {
   const failures = [error, effects?.writeFailure]
   return failures.some((failure) => failure && leavesSessionUnchanged(failure)) ? undefined : draft
 }
@@ -93,7 +94,7 @@ function draftToStore({ draft, effects }: TurnControl, error: FlowError): TurnDr
  *
  * @returns Why that failed, or an earlier write of effects did. It is logged, for the reply says why the turn failed.
  */
-async function storeEffects(control: TurnControl, error: FlowError): Promise<FlowError | undefined> {
+async function storeEffects(control: TurnControl, error: AnyFlowError): Promise<AnyFlowError | undefined> {
   const { effects, draft, engine } = control
   if (effects === undefined || draft === undefined) return undefined
   // After a conflict, and where nobody knows what is stored, nothing more is written.
@@ -109,19 +110,19 @@ async function storeEffects(control: TurnControl, error: FlowError): Promise<Flo
 }
 
 /** Whether what the turn has loaded, or stored, is still what is stored after `error`. */
-function isStoredKnown(error: FlowError): boolean {
+function isStoredKnown(error: AnyFlowError): boolean {
   return !isSessionConflict(error) && !isOutcomeUnknown(error)
 }
 
 /** Whether the session goes on although its turn failed. */
-function goesOnAfter({ engine, flowName }: TurnControl, error: FlowError): boolean {
+function goesOnAfter({ engine, flowName }: TurnControl, error: AnyFlowError): boolean {
   // What the turn would have stored was too much, and nothing else is wrong.
-  if (error.code === 'LIMIT_EXCEEDED' && (error as LimitExceededError).limit === 'maxSessionBytes') return true
+  if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxSessionBytes') return true
   return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
 }
 
 /** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
-function reportSuperseded(control: TurnControl, { code }: FlowError): void {
+function reportSuperseded(control: TurnControl, { code }: AnyFlowError): void {
   const { supersededBy: byTurnId } = control
   if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
 }
@@ -137,7 +138,7 @@ function storedId(draft: TurnDraft | undefined, givenSessionId: string): string 
  *
  * @param error - The failure of the turn, or of the save after it.
  */
-function stateAfter(control: TurnControl, error: FlowError, givenSessionId: string): SessionState | undefined {
+function stateAfter(control: TurnControl, error: AnyFlowError, givenSessionId: string): SessionState | undefined {
   const { draft, stateOfGivenId } = control
   const isStored = draft?.storedRevision !== undefined
   if (givenSessionId === '' && !isStored) return 'none'
@@ -148,7 +149,7 @@ function stateAfter(control: TurnControl, error: FlowError, givenSessionId: stri
 }
 
 /** The text of a failure whose session could not be saved either (contract 4.5.4). */
-function withSecond(control: TurnControl, text: string, second: FlowError, goesOn: boolean): string {
+function withSecond(control: TurnControl, text: string, second: AnyFlowError, goesOn: boolean): string {
   const { engine } = control
   if (engine.errorText !== 'full') {
     // The application that decides on texts has decided on the first one, and the second one is not for users.

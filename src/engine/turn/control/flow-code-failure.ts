@@ -2,7 +2,7 @@
  * What flow code threw, told apart from the engine's own failures. A flow may run another session, or use another
  * engine, and throw what that failed with. Such an error says nothing about this turn and its session.
  */
-import { flowCodeError, type LimitExceededError } from '../../../errors/engine-errors.js'
+import { flowCodeError } from '../../../errors/engine-errors.js'
 import { FlowError } from '../../../errors/flow-error.js'
 import type { Awaitable } from '../../../flow/base-step.js'
 import { thrownText } from '../../core/error-text.js'
@@ -15,7 +15,7 @@ import type { TurnControl } from './turn-control.js'
 const ownCode = /^(SESSION_|TURN_|ENGINE_|IDEMPOTENCY_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
 
 /** The limits after which a turn is settled, or answered, in a way of its own. */
-const ownLimits = ['maxSessionBytes', 'maxQueuedTurnsPerSession']
+const ownLimits: readonly (string | undefined)[] = ['maxSessionBytes', 'maxQueuedTurnsPerSession']
 
 /**
  * Whether an error that flow code or a provider threw looks like a failure of this turn, but the
@@ -23,7 +23,7 @@ const ownLimits = ['maxSessionBytes', 'maxQueuedTurnsPerSession']
  */
 export function isOfAnotherTurn(control: TurnControl, thrown: unknown): boolean {
   if (!FlowError.isInstance(thrown) || control.isOwn(thrown)) return false
-  if (thrown.code === 'LIMIT_EXCEEDED') return ownLimits.includes((thrown as LimitExceededError).limit)
+  if (thrown.code === 'LIMIT_EXCEEDED') return ownLimits.includes(thrown.limit)
   return ownCode.test(thrown.code)
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { FakeSessionStore, VirtualClock } from '../../../../testing/index.js'
-import { EngineClosedError, SessionStoreError, TurnAbortedError } from '../../../index.js'
+import { EngineClosedError, TurnAbortedError } from '../../../errors/engine-errors.js'
+import { SessionStoreError } from '../../../index.js'
 import { FlowSession } from '../../../session/flow-session.js'
 import { StoreAccess } from '../../../session/store-access.js'
 import { EngineEvents } from '../../core/engine-events.js'

@@ -3,8 +3,8 @@
  * nothing of the turn, for flow code may also let a time limit of its own win against the work.
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
-import { shownName } from '../../../errors/shown-name.js'
 import type { ObservedPromise } from '../../../util/observed-promise.js'
+import { shownName } from '../../../util/shown-name.js'
 import type { FailedTurn } from '../../core/engine-options.js'
 import { logFailure, maskedText, thrownText } from '../../core/error-text.js'
 import type { EngineContext } from '../../create-context.js'

@@ -4,7 +4,8 @@
  */
 import { elapsedMs, monotonicTime } from '../../../config/clock.js'
 import { LimitExceededError, toolError } from '../../../errors/engine-errors.js'
-import { FlowError, type FlowErrorCode } from '../../../errors/flow-error.js'
+import type { FlowErrorCode } from '../../../errors/error-facts.js'
+import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
 import { noArguments, type Tool, type ToolCall, ToolError } from '../../../flow/tool.js'
 import { returnsToModel, Transition } from '../../../flow/transition.js'

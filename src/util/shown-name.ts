@@ -1,5 +1,5 @@
 /** A name that somebody else chose, as messages and logs show it. */
-import { cutText } from '../util/cut-text.js'
+import { cutText } from './cut-text.js'
 
 /** Characters of a name that are shown. */
 const maxLength = 200
