@@ -25,7 +25,7 @@ const leaf = ['src/util', 'src/errors', 'src/config']
  * The rules by area. `src/(root)` is `src/index.ts` and `src/index.node.ts`.
  */
 export const importRules: Readonly<Record<string, ImportRule>> = {
-  'src/util': { decides: 'what JSON may be stored, how options are checked', areas: leaf, packages: ['@noble/hashes'] },
+  'src/util': { decides: 'what JSON may be stored, how options are checked, digests', areas: leaf, packages: [] },
   'src/errors': { decides: 'error classes, codes, what follows from them, and sentences', areas: [], packages: [] },
   'src/config': { decides: 'settings, the clock, deadlines', areas: leaf, packages: [] },
   'src/model': {

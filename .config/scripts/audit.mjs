@@ -1,6 +1,6 @@
 /**
- * Asks the registry whether a production dependency has a known vulnerability (`npm audit`), or whether the signatures
- * of what is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20 seconds.
+ * Asks the registry whether something that comes with the package has a known vulnerability (`npm audit`), or whether
+ * the signatures of what is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20 seconds.
  *
  *     node .config/scripts/audit.mjs vulnerabilities
  *     node .config/scripts/audit.mjs signatures
@@ -10,18 +10,25 @@
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { productionEntries, readLock } from './sbom.mjs'
 
 const secondsToWait = 20
 const codes = { fine: 0, wrong: 1, 'no answer': 75 }
 
-/** What the output of `npm audit --json` means, and why. */
-export function judgeVulnerabilities(output) {
-  const counts = parse(output)?.metadata?.vulnerabilities
-  if (typeof counts?.total !== 'number') return { verdict: 'no answer', text: output.trim().slice(0, 300) }
-  const text = Object.entries(counts)
-    .map(([severity, count]) => `${count} ${severity}`)
-    .join(', ')
-  return { verdict: counts.high + counts.critical > 0 ? 'wrong' : 'fine', text }
+/**
+ * What the output of `npm audit --json` means, and why.
+ *
+ * @param folders - Those of the lock that come with the package. What is contained in it counts as development to npm.
+ */
+export function judgeVulnerabilities(output, folders) {
+  const { metadata, vulnerabilities } = parse(output) ?? {}
+  if (typeof metadata?.vulnerabilities?.total !== 'number' || typeof vulnerabilities !== 'object')
+    return { verdict: 'no answer', text: output.trim().slice(0, 300) }
+  const found = Object.values(vulnerabilities).filter(({ nodes }) => nodes.some((node) => folders.includes(node)))
+  const names = found.map(({ name, severity }) => `${name} (${severity})`).join(', ')
+  const isWrong = found.some(({ severity }) => severity === 'high' || severity === 'critical')
+  const text = `${folders.length} packages come with this one, ${found.length} are vulnerable${names && `: ${names}`}`
+  return { verdict: isWrong ? 'wrong' : 'fine', text }
 }
 
 /** What the output of `npm audit signatures --json` means, and why. */
@@ -46,7 +53,7 @@ function parse(output) {
 
 function main(question) {
   const questions = {
-    vulnerabilities: [['audit', '--omit=dev', '--json'], judgeVulnerabilities],
+    vulnerabilities: [['audit', '--json'], (output) => judgeVulnerabilities(output, productionEntries(readLock()))],
     signatures: [['audit', 'signatures', '--json'], judgeSignatures],
   }
   const asked = questions[question]

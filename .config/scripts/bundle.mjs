@@ -11,19 +11,15 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { bundled } from './bundled.mjs'
 import { entryPoints } from './entry-points.mjs'
+import { productionBill, readLock } from './sbom.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = 'dist/chunks/core.js'
 /** The lists of the root's names. */
 const rootLists = ['src/index.ts', 'src/index.node.ts']
 
-/** The packages that become a part of the core file: what our sources take of them, and where their licences are. */
-const bundled = {
-  'lru-cache': { name: 'LRUCache', licence: 'LICENSE.md' },
-  eventemitter3: { name: 'EventEmitter', licence: 'LICENSE' },
-  '@noble/hashes/sha2.js': { name: 'sha256', licence: 'LICENSE' },
-}
 const packageName = /^[^./]/
 
 const options = {
@@ -83,6 +79,7 @@ for (const { path, text } of [...lists.outputFiles, ...others.outputFiles]) {
     text.replaceAll(/"turnkeeper:(dist\/[\w./-]+)"/g, (_, file) => JSON.stringify(pathTo(file, path))),
   )
 }
+await writeFile(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(productionBill(readLock()), null, 2)}\n`)
 
 /** The modules that the root is made of, in the order in which they run. */
 async function modulesOfRoot() {
@@ -103,21 +100,12 @@ function leaveOtherPackages({ onResolve }) {
   )
 }
 
-/** The name of the package that a path is imported from. */
-function packageOf(path) {
-  return path
-    .split('/')
-    .slice(0, path.startsWith('@') ? 2 : 1)
-    .join('/')
-}
-
 /**
  * The licence of a package, as a comment. In ASCII: with any other character, V8 keeps the whole file
  * with two bytes for each.
  */
-function licenceOf(path) {
-  const name = packageOf(path)
-  const text = readFileSync(join(root, 'node_modules', name, bundled[path].licence), 'utf8')
+function licenceOf(name) {
+  const text = readFileSync(join(root, 'node_modules', name, bundled[name].licence), 'utf8')
   return `/* ${name}\n\n${text.trim().replaceAll(/[“”]/g, '"')}\n*/`
 }
 

@@ -1,13 +1,14 @@
 /**
  * Writes what this package is made of to `.reports/sbom/`: bills of materials (CycloneDX), of everything that is
- * installed here and of what an application installs with the package, and a list of licences of both. Fails if a
- * production dependency has a licence that is not in the list below.
+ * installed here and of what comes with the package, and a list of licences of both. Fails if something that comes with
+ * the package has a licence that is not in the list below.
  *
  *     node .config/scripts/sbom.mjs
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { bundled } from './bundled.mjs'
 import { resolveFrom } from './lock.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -38,21 +39,21 @@ export function isPermissive(licence) {
 }
 
 /**
- * Every entry of a lock that an application installs with the package, by its folder. Optional
- * peers are its own choice.
+ * Every entry of a lock that comes with the package, by its folder: what an application installs with it, and what it
+ * contains. Optional peers are the application's own choice.
  */
-export function productionEntries(packages) {
+export function productionEntries(packages, contained = Object.keys(bundled)) {
   const found = new Set()
-  const visit = (folder) => {
+  const visit = (folder, more = []) => {
     const { dependencies = {}, optionalDependencies = {} } = packages[folder]
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...more]) {
       const entry = resolveFrom(packages, folder, name)
       if (entry === undefined || found.has(entry)) continue
       found.add(entry)
       visit(entry)
     }
   }
-  visit('')
+  visit('', contained)
   return [...found].sort()
 }
 
@@ -62,28 +63,50 @@ export function licenceList(packages) {
   return Object.entries(packages)
     .filter(([folder, entry]) => folder !== '' && entry.link !== true)
     .map(([folder, { version, license }]) => ({
-      name: folder.slice(folder.lastIndexOf('node_modules/') + 13),
+      name: nameOf(folder),
       version,
       licence: license ?? 'unknown',
       use: production.has(folder) ? 'production' : 'development',
     }))
 }
 
-/** The bill without what is not among `names`, each `name@version`. */
-function reduced(bill, names) {
+/**
+ * The bill of what comes with the package, installed beside it or contained in it, as CycloneDX. The build writes it to
+ * `dist/sbom.cdx.json`, from the lock alone.
+ */
+export function productionBill(packages) {
+  const { name, version, license } = packages['']
   return {
-    ...bill,
-    components: bill.components.filter((component) => names.has(component['bom-ref'])),
-    dependencies: bill.dependencies
-      .filter(({ ref }) => names.has(ref))
-      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((name) => names.has(name)) })),
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: { component: { type: 'library', ...component(name, version, license) } },
+    components: productionEntries(packages).map((folder) => {
+      const entry = packages[folder]
+      const content = Buffer.from(entry.integrity.slice('sha512-'.length), 'base64').toString('hex')
+      const hashes = [{ alg: 'SHA-512', content }]
+      return { type: 'library', ...component(nameOf(folder), entry.version, entry.license), hashes }
+    }),
   }
 }
 
+function component(name, version, licence) {
+  const reference = `${name}@${version}`
+  const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
+  return { 'bom-ref': reference, name, version, purl, licenses: [{ license: { id: licence } }] }
+}
+
+function nameOf(folder) {
+  return folder.slice(folder.lastIndexOf('node_modules/') + 13)
+}
+
+/** The entries of this repository's lock, by folder. */
+export function readLock() {
+  return JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8')).packages
+}
+
 function main() {
-  const { packages } = JSON.parse(readFileSync(`${root}package-lock.json`, 'utf8'))
-  const manifest = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
-  // `--omit dev` of npm also omits what both need, so the bill of production is a part of the whole one.
+  const packages = readLock()
   const printed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], {
     cwd: root,
     encoding: 'utf8',
@@ -92,16 +115,14 @@ function main() {
   })
   const bill = JSON.parse(printed)
   // npm takes the name of the folder.
-  bill.metadata.component.name = manifest.name
+  bill.metadata.component.name = packages[''].name
   const list = licenceList(packages)
   const production = list.filter(({ use }) => use === 'production')
-  const names = new Set(production.map(({ name, version }) => `${name}@${version}`))
-  names.add(`${manifest.name}@${manifest.version}`)
   const folder = `${root}.reports/sbom/`
   mkdirSync(folder, { recursive: true })
   const write = (name, value) => writeFileSync(`${folder}${name}`, `${JSON.stringify(value, null, 2)}\n`)
   write('all.cdx.json', bill)
-  write('production.cdx.json', reduced(bill, names))
+  write('production.cdx.json', productionBill(packages))
   write('licences.json', list)
   for (const { name, version, licence } of production) console.log(`${name} ${version}: ${licence}`)
   const refused = production.filter(({ licence }) => !isPermissive(licence))

@@ -1,5 +1,5 @@
 /** Digests of texts and of JSON: keys that are compared, and stored in place of what they stand for. */
-import { sha256 } from '@noble/hashes/sha2.js'
+import { sha256 } from './sha256.js'
 
 /**
  * Bytes of SHA-256 that are kept: a digest is compared, not signed, and nobody who could choose both texts gains by it.

@@ -15,13 +15,14 @@ const { findingsOf, withoutIntegrity } = (await scriptOf('lock')) as {
   findingsOf(text: string): string[]
   withoutIntegrity(packages: Packages): { allowed: string[]; missing: string[] }
 }
-const { isPermissive, licenceList, productionEntries } = (await scriptOf('sbom')) as {
+const { isPermissive, licenceList, productionBill, productionEntries } = (await scriptOf('sbom')) as {
   isPermissive(licence: string | undefined): boolean
-  productionEntries(packages: Packages): string[]
+  productionEntries(packages: Packages, contained?: readonly string[]): string[]
+  productionBill(packages: Packages): { components: { name: string; hashes: { content: string }[] }[] }
   licenceList(packages: Packages): Readonly<Record<string, string>>[]
 }
 const { judgeVulnerabilities, judgeSignatures } = (await scriptOf('audit')) as {
-  judgeVulnerabilities(output: string): Judgement
+  judgeVulnerabilities(output: string, folders: readonly string[]): Judgement
   judgeSignatures(output: string): Judgement
 }
 const { missingFields } = (await scriptOf('publishable')) as { missingFields(manifest: Entry): string[] }
@@ -74,6 +75,19 @@ describe('a lock file', () => {
   })
 })
 
+test('what the package contains comes with it, with what it needs itself', () => {
+  const packages: Packages = {
+    '': { name: 'wombat', version: '1.0.0', license: 'MIT', devDependencies: { eventemitter3: '5.0.4', a: '1.0.0' } },
+    'node_modules/a': { version: '1.0.0', license: 'MIT', integrity, dev: true, dependencies: { b: '1.0.0' } },
+    'node_modules/b': { version: '1.0.0', license: 'MIT', integrity, dev: true },
+    'node_modules/eventemitter3': { version: '5.0.4', license: 'MIT', integrity: 'sha512-AAEC', dev: true },
+  }
+  expect(productionEntries(packages, ['a'])).toEqual(['node_modules/a', 'node_modules/b'])
+  expect(productionBill(packages).components).toMatchObject([
+    { name: 'eventemitter3', purl: 'pkg:npm/eventemitter3@5.0.4', hashes: [{ content: '000102' }] },
+  ])
+})
+
 test.each([
   ['MIT', true],
   ['(MIT OR GPL-3.0)', true],
@@ -89,20 +103,27 @@ test.each([
 })
 
 describe('what the registry answers', () => {
-  const counts = { info: 0, low: 1, moderate: 2, high: 0, critical: 0, total: 3 }
-  const answer = (changes: object): string =>
-    JSON.stringify({ metadata: { vulnerabilities: { ...counts, ...changes } } })
+  const answer = (...found: readonly (readonly [severity: string, node: string])[]): string =>
+    JSON.stringify({
+      metadata: { vulnerabilities: { total: found.length } },
+      vulnerabilities: Object.fromEntries(
+        found.map(([severity, node], index) => [`a${index}`, { name: `a${index}`, severity, nodes: [node] }]),
+      ),
+    })
 
   test.each([
-    [answer({}), 'fine'],
-    [answer({ high: 1 }), 'wrong'],
-    [answer({ critical: 1 }), 'wrong'],
+    [answer(), 'fine'],
+    [answer(['moderate', 'node_modules/a']), 'fine'],
+    [answer(['critical', 'node_modules/b'], ['high', 'node_modules/b/node_modules/a']), 'fine'],
+    [answer(['low', 'node_modules/a'], ['high', 'node_modules/a']), 'wrong'],
+    [answer(['critical', 'node_modules/a']), 'wrong'],
+    ['{"metadata":{"vulnerabilities":{"total":1}}}', 'no answer'],
     ['{"message":"405 Method Not Allowed","statusCode":405}', 'no answer'],
     ['{"error":{"code":"ENOTFOUND"}}', 'no answer'],
     ['', 'no answer'],
     ['<html>', 'no answer'],
   ])('about vulnerabilities, %s, is %s', (output, verdict) => {
-    expect(judgeVulnerabilities(output).verdict).toBe(verdict)
+    expect(judgeVulnerabilities(output, ['node_modules/a']).verdict).toBe(verdict)
   })
 
   test.each([

@@ -4,12 +4,13 @@ import { TurnAbortedError } from '../../../src/errors/engine-errors.js'
 import type {
   FlowError,
   JsonValue,
+  ModelResponse,
   RunResponseType,
   SessionDocument,
   ToolCallPart,
   ToolResultPart,
 } from '../../../src/index.js'
-import type { LoggedCall } from '../world/model-log.js'
+import type { RecordedRequest } from '../../scripted-model/scripted-model.js'
 
 /** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
 export interface ConversationReply extends RunResponseType {
