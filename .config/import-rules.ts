@@ -75,7 +75,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     // Computed: the late import of the Keyv store, which bundlers must not follow.
     packages: ['(computed)'],
   },
-  'adapters/fetch': { decides: 'HTTP to engine calls and back', areas: ['src/(root)'], files: checks, packages: [] },
+  'adapters/fetch': {
+    decides: 'HTTP to engine calls and back',
+    areas: ['src/(root)'],
+    files: [...checks, 'src/util/random-id.ts'],
+    packages: [],
+  },
   'adapters/openapi': {
     decides: 'the description of the HTTP routes: `turnkeeper/openapi`',
     areas: ['src/(root)', 'adapters/fetch'],
