@@ -78,7 +78,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'adapters/fetch': {
     decides: 'HTTP to engine calls and back',
     areas: ['src/(root)'],
-    files: [...checks, 'src/errors/error-facts.ts'],
+    files: [...checks, 'src/errors/error-facts.ts', 'src/util/random-id.ts'],
     packages: [],
   },
   'adapters/openapi': {

@@ -76,17 +76,17 @@ export function createRouteHandler(
   const context = createContext({ engine, statuses, readBody, report }, options)
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes, bodyTimeoutMs)
 
-  async function serve(route: Route, { request, requestId, headers }: Arrived, runtime: unknown): Promise<Response> {
-    const answer = answers[route]
+  function serve(route: Route, arrived: Arrived, runtime: unknown): Response | Promise<Response> {
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
-    if (route === 'health') return answer(context, { request, caller: undefined, requestId, headers, waitUntil })
-    const who = authorize === undefined ? undefined : await askAuthorize(authorize, missingPrincipal, request, report)
-    if (isResponse(who)) {
-      const reply = replyOfAuthorize(who, headers, report)
-      context.reportRefused({ requestId, route, reason: 'response', status: reply.status })
-      return reply
+    if (authorize === undefined || route === 'health') {
+      return answers[route](context, { ...arrived, caller: undefined, waitUntil })
     }
-    return answer(context, { request, caller: who, requestId, headers, waitUntil })
+    return askAuthorize(authorize, missingPrincipal, arrived.request, report).then((who) => {
+      if (!isResponse(who)) return answers[route](context, { ...arrived, caller: who, waitUntil })
+      const reply = replyOfAuthorize(who, arrived.headers, report)
+      context.reportRefused({ requestId: arrived.requestId, route, reason: 'response', status: reply.status })
+      return reply
+    })
   }
 
   function replyToError({ request, requestId, headers }: Arrived, route: Route | undefined, error: unknown): Response {

@@ -1,8 +1,8 @@
 // What is Hono's part: where the app is mounted, and living together with an application's own routes. All that the
 // routes do is in testing/contract/http.
-import { Hono } from 'hono'
+import { Context, Hono } from 'hono'
 import { HonoRequest } from 'hono/request'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
 import { flowRoutes } from './index.js'
 
@@ -62,6 +62,30 @@ describe('flowRoutes', () => {
     engine.inputs[0]?.waitUntil?.(work)
     expect(works).toEqual([true, work])
     expect(engine.inputs[1]).not.toHaveProperty('waitUntil')
+  })
+
+  test.each([[[true, false, true]], [[false, true, false]]])(
+    'one app answers requests of a runtime with a context and of a Node server: %j',
+    async (order) => {
+      const engine = createFakeEngine()
+      const app = new Hono().route('/ai', flowRoutes(engine))
+      const context = { waitUntil() {}, passThroughOnException() {}, props: {} }
+      for (const hasContext of order) {
+        const init = { method: 'POST', body: '{"flowName":"A"}' }
+        if (hasContext) await app.request('/ai/run', init, {}, context)
+        else await app.request('/ai/run', init, { incoming: {}, outgoing: {} })
+      }
+      expect(engine.inputs.map((input) => 'waitUntil' in input)).toEqual(order)
+    },
+  )
+
+  test('Hono is not asked for the context of a Node server, because it answers with an error', async () => {
+    const asked = vi.spyOn(Context.prototype, 'executionCtx', 'get')
+    const app = flowRoutes(createFakeEngine())
+    await app.request('/flows', {}, { incoming: {}, outgoing: {} })
+    expect(asked).not.toHaveBeenCalled()
+    await app.request('/flows')
+    expect(asked).toHaveBeenCalledOnce()
   })
 
   test('leaves paths outside its own to the application', async () => {

@@ -9,6 +9,7 @@ import { HonoRequest } from 'hono/request'
 import { invalidInput } from '../../src/util/options.js'
 import type { ServedEngine } from '../fetch/core/served-engine.js'
 import type { FlowRoutesOptions } from '../fetch/options.js'
+import { isObject } from '../fetch/request/is-object.js'
 import { createRouteHandler, type NoRoute } from '../fetch/route-handler.js'
 import { servedRoutes } from '../fetch/routes/served-routes.js'
 
@@ -53,12 +54,16 @@ export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}
   return app
 }
 
-/** The context of the runtime, where there is one: its `waitUntil` is used. */
+/**
+ * The context of the runtime, if there is one: its `waitUntil` is used. A Node server has none and needs none: it is
+ * known by what it passes as `env`, because Hono throws for a context that is missing, and an error costs more than the
+ * rest of a route.
+ */
 function runtimeOf(context: Context): unknown {
+  if (isObject(context.env) && 'incoming' in context.env && 'outgoing' in context.env) return undefined
   try {
     return context.executionCtx
   } catch {
-    // Hono throws where the runtime has none.
     return undefined
   }
 }

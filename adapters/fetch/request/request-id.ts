@@ -3,18 +3,12 @@
  * is in the reply, in the engine's events and in its logs. What was sent otherwise is echoed nowhere.
  */
 import { isRequestId } from '../../../src/util/patterns.js'
+import { createRandomId } from '../../../src/util/random-id.js'
 import { requestIdHeader } from '../core/header-names.js'
+
+const randomId = createRandomId()
 
 export function requestIdOf(headers: Headers): string {
   const sent = headers.get(requestIdHeader)
-  return sent !== null && isRequestId(sent) ? sent : makeRequestId()
-}
-
-/** 16 random bytes in base64url. */
-function makeRequestId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .slice(0, 22)
+  return sent !== null && isRequestId(sent) ? sent : randomId(22)
 }

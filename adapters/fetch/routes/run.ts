@@ -15,22 +15,23 @@ import type { RouteContext, RoutedRequest } from './route.js'
 
 /** Runs a turn. Throws a `Refusal` where the request is not valid. */
 export async function runTurn(context: RouteContext, routed: RoutedRequest): Promise<Response> {
-  const { engine, mayRun, reportRefused } = context
+  const { engine, mayRun } = context
   const { request, caller, requestId } = routed
   const session = readSessionHeader(request.headers)
   checkContentType(request)
   const text = await context.readBody(request)
   checkUnread(text, request.headers)
   const body = readRunBody(text, engine.limits.maxJsonDepth)
-  if (mayRun === undefined) return answer(context, routed, session, body)
-  const flowName = registeredName(engine, body.flowName)
-  if (flowName === undefined) return answer(context, routed, session, body, true)
-  if (await mayRun(caller?.principal, flowName, request)) return answer(context, routed, session, body)
-  const reply = await answer(context, routed, session, body, true)
-  reportRefused({
-    ...{ requestId, route: 'run', reason: 'flow', status: reply.status, flowName },
-    ...(caller?.principal === undefined ? {} : { owner: caller.principal }),
-  })
+  const flowName = mayRun && registeredName(engine, body.flowName)
+  const isAllowed =
+    mayRun === undefined || (flowName !== undefined && (await mayRun(caller?.principal, flowName, request)))
+  const reply = await answer(context, routed, session, body, !isAllowed)
+  if (flowName !== undefined && !isAllowed) {
+    context.reportRefused({
+      ...{ requestId, route: 'run', reason: 'flow', status: reply.status, flowName },
+      ...(caller?.principal === undefined ? {} : { owner: caller.principal }),
+    })
+  }
   return reply
 }
 
@@ -40,14 +41,14 @@ async function answer(
   routed: RoutedRequest,
   { sessionId, dashed }: NamedSession,
   body: RunBody,
-  hideFlow = false,
+  hideFlow: boolean,
 ): Promise<Response> {
   const { engine, heartbeatMs, streams, streamDetails, report } = context
   const { request, headers } = routed
   const key = request.headers.get(keyHeader) ?? undefined
   const onDisconnect = context.onDisconnect ?? (key === undefined ? 'cancel' : 'finish')
-  const visible = inputOf(routed, sessionId, body, key, onDisconnect)
-  const input = hideFlow ? { ...visible, hideFlow } : visible
+  const input = inputOf(routed, sessionId, body, key, onDisconnect)
+  if (hideFlow) input.hideFlow = true
   if (!streams || engine.stream === undefined || !asksForStream(request.headers)) {
     const turn = engine.execute(input)
     // The engine does it for streams.
@@ -63,6 +64,8 @@ async function answer(
   return replyWithStream({ first, events, heartbeatMs, details: streamDetails, report }, { dashed, headers })
 }
 
+type Input = { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] }
+
 /** What was not sent is absent from the input, not `undefined`. */
 function inputOf(
   { request, caller, requestId, waitUntil }: RoutedRequest,
@@ -70,9 +73,9 @@ function inputOf(
   { flowName, message, config, attachments }: RunBody,
   idempotencyKey: string | undefined,
   onDisconnect: 'cancel' | 'finish',
-): FlowRunInput {
+): Input {
   const { principal, context }: AuthorizedCaller = caller ?? {}
-  const input: { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] } = {
+  const input: Input = {
     flowName,
     userMessage: message,
     requestId,

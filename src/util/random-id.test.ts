@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createRandomId } from './ids.js'
+import { createRandomId } from './random-id.js'
 
 afterEach(() => {
   vi.restoreAllMocks()
