@@ -5,9 +5,9 @@
  * unit      beside the sources, and the rules of the source tree itself: no build, no network
  * unit-alone  those of them that replace modules
  * contract  the behaviour seen from outside: HTTP over every way of serving, schedules, browsers
- * cluster   sessions in Redis Cluster and Sentinel, which lose a server; in CI without coverage, as the outages
+ * cluster   sessions in Redis Cluster and Sentinel, which lose a server
  * servers   sessions in real databases, which the tests start
- * outages   many processes at once, stores with faults; in CI without coverage, which slows them down
+ * outages   many processes at once, stores with faults
  * examples  the examples' own tests
  * site      the site of the documentation, as it is opened from the disk: needs `npm run docs`
  * package   the packed package, installed as a stranger would: needs a build
