@@ -41,10 +41,10 @@ const treeTests = 'testing/contract/architecture.test.ts'
 /**
  * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for
  * servers that start and fail over: with so many workers its three files leave the processors to the contract's.
- * Databases have deadlines in real time and wait for the disk, so their tests need the machine to themselves.
+ * Databases have deadlines in real time: two at once leave each enough of the machine.
  */
 const besideClusters = { maxWorkers: 4, sequence: { groupOrder: 1 } }
-const oneAtATime = { fileParallelism: false, sequence: { groupOrder: 2 } }
+const twoAtATime = { maxWorkers: 2, sequence: { groupOrder: 2 } }
 const afterAllOthers = { maxWorkers: 2, sequence: { groupOrder: 3 } }
 const withProcesses = { testTimeout: 300_000, hookTimeout: 120_000 }
 /** These folders decide what is stored, who waits and what clients get: each must reach the threshold by itself. */
@@ -105,7 +105,7 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       { extends: true, test: { name: 'cluster', include: [clusterTests], ...withProcesses, ...besideClusters } },
-      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...oneAtATime } },
+      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...twoAtATime } },
       { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses, ...afterAllOthers } },
       {
         extends: true,
