@@ -5,9 +5,9 @@
  * unit      beside the sources, and the rules of the source tree itself: no build, no network
  * unit-alone  those of them that replace modules
  * contract  the behaviour seen from outside: HTTP over every way of serving, schedules, browsers
- * cluster   sessions in Redis Cluster and Sentinel, which lose a server; in CI without coverage, as the outages
+ * cluster   sessions in Redis Cluster and Sentinel, which lose a server
  * servers   sessions in real databases, which the tests start
- * outages   many processes at once, stores with faults; in CI without coverage, which slows them down
+ * outages   many processes at once, stores with faults
  * examples  the examples' own tests
  * site      the site of the documentation, as it is opened from the disk: needs `npm run docs`
  * package   the packed package, installed as a stranger would: needs a build
@@ -41,10 +41,10 @@ const treeTests = 'testing/contract/architecture.test.ts'
 /**
  * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for
  * servers that start and fail over: with so many workers its three files leave the processors to the contract's.
- * Databases have deadlines in real time and wait for the disk, so their tests need the machine to themselves.
+ * Databases have deadlines in real time: two at once leave each enough of the machine.
  */
 const besideClusters = { maxWorkers: 4, sequence: { groupOrder: 1 } }
-const oneAtATime = { fileParallelism: false, sequence: { groupOrder: 2 } }
+const twoAtATime = { maxWorkers: 2, sequence: { groupOrder: 2 } }
 const afterAllOthers = { maxWorkers: 2, sequence: { groupOrder: 3 } }
 const withProcesses = { testTimeout: 300_000, hookTimeout: 120_000 }
 /** These folders decide what is stored, who waits and what clients get: each must reach the threshold by itself. */
@@ -105,7 +105,7 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       { extends: true, test: { name: 'cluster', include: [clusterTests], ...withProcesses, ...besideClusters } },
-      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...oneAtATime } },
+      { extends: true, test: { name: 'servers', include: [serverTests], ...withProcesses, ...twoAtATime } },
       { extends: true, test: { name: 'outages', include: [outageTests], ...withProcesses, ...afterAllOthers } },
       {
         extends: true,

@@ -18,9 +18,8 @@ function problemOf(run: () => unknown): string {
 
 describe('promptTemplate', () => {
   test('of many double braces without a match is not searched to its end at each', () => {
-    const before = process.cpuUsage().user
-    expect(problemOf(() => unchecked('{{a '.repeat(100_000)))).toContain('has {{ without }}')
-    expect((process.cpuUsage().user - before) / 1000).toBeLessThan(1_500)
+    // With a search to the end at each, this would take minutes.
+    expect(problemOf(() => unchecked('{{a '.repeat(1_000_000)))).toContain('has {{ without }}')
   })
 
   test('fills in every occurrence of its variables', () => {

@@ -1,6 +1,8 @@
 /** Starts Cloudflare's runtime, which is installed in testing/contract/runtimes and not at the root. */
-import { existsSync } from 'node:fs'
+import { existsSync, statfsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
@@ -44,7 +46,9 @@ export async function startWorkers(
   const load = createRequire(join(runtimes, 'package.json'))
   const { Miniflare } = load('miniflare') as { Miniflare: new (options: object) => Miniflare }
   const contents = await bundleWorker(typeof source === 'string' ? fromSources(source) : source)
+  const folder = await mkdtemp(join(hasRoomInMemory() ? memory : tmpdir(), 'turnkeeper-miniflare-'))
   const miniflare = new Miniflare({
+    defaultPersistRoot: folder,
     // What workerd prints where a test makes an object fail.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
       stdout.resume()
@@ -63,7 +67,20 @@ export async function startWorkers(
   const front = await miniflare.ready
   const urls: Record<string, URL> = {}
   for (const name of Object.keys(workers)) urls[name] = await miniflare.unsafeGetDirectURL(name)
-  return { urls, front, dispose: () => miniflare.dispose() }
+  async function dispose(): Promise<void> {
+    await miniflare.dispose()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { urls, front, dispose }
+}
+
+/** Linux keeps the files below it in memory. Each object has a database, which waits for the disk at each write. */
+const memory = '/dev/shm'
+
+function hasRoomInMemory(): boolean {
+  if (!existsSync(memory)) return false
+  const { bavail, bsize } = statfsSync(memory)
+  return bavail * bsize > 1_000_000_000
 }
 
 /** A module of this folder, with the sources of the package. */

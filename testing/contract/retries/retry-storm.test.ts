@@ -2,7 +2,7 @@
  * Decides that blind repeats are safe: whatever happens to the processes, the connections and the store, a message with
  * a key is in one session once, and every reply to it is the same, byte for byte.
  *
- * RETRY_STORM_SECONDS  how long there are faults, on each store. Default: 20 in CI, else 6.
+ * RETRY_STORM_SECONDS  how long there are faults, on each store. Default: 6.
  * STORM_SEED           which faults, and when. Printed. Default: random.
  */
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import type { StoreKind } from '../storm/open-store.js'
 import { type RetryStormOptions, runRetryStorm } from './retry-storm.js'
 import { judgeRetries, type RetryVerdict } from './retry-verdict.js'
 
-const seconds = Number(process.env.RETRY_STORM_SECONDS ?? (process.env.CI === undefined ? 6 : 20))
+const seconds = Number(process.env.RETRY_STORM_SECONDS ?? 6)
 const seed = Number(process.env.STORM_SEED ?? Math.floor(Math.random() * 1_000_000))
 /** Ends a run that hangs; no run is timed. */
 const longestMs: number = seconds * 2_000 + 180_000

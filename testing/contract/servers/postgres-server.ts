@@ -56,6 +56,8 @@ export async function startPostgres(): Promise<PostgresServer> {
       unix_socket_directories: '',
       max_connections: '60',
       shared_buffers: '32MB',
+      // A test kills the server, and never the machine: what was written is there without a wait for the disk.
+      fsync: 'off',
     }
     const words = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const starting = run(join(binaries as string, 'postgres'), ['-D', data, ...words])

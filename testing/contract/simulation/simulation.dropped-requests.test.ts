@@ -9,7 +9,7 @@ import { checkPromises } from './promises.js'
 import { Requests } from './requests.js'
 import { play } from './schedules.js'
 
-const ofAll = Number(process.env.SIMULATION_RUNS ?? (process.env.CI === 'true' ? 10_000 : 1_000))
+const ofAll = Number(process.env.SIMULATION_RUNS ?? 1_000)
 const runs = Math.max(50, Math.ceil(ofAll / 50))
 const seed = Number(process.env.SIMULATION_SEED ?? Math.floor(Math.random() * 2 ** 31))
 

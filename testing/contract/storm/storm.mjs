@@ -1,7 +1,7 @@
 // Runs the storm, the contention, or the storm of repeats in ../retries, for as long as one likes: the tests,
 // with settings from flags.
 //
-//   npm run storm                                  20 seconds, a random seed
+//   npm run storm                                  10 seconds, a random seed
 //   npm run storm -- --seconds 300 --seed 7
 //   npm run storm -- --retries --seconds 300       clients that repeat blindly under keys, on each backend
 //   npm run storm -- --contention                  4 x 2 000 turns on one session, on each backend

@@ -2,7 +2,7 @@
  * Decides that no turn that was acknowledged is lost, doubled, mixed or put out of order, whatever happens to the
  * processes, the connections and Redis itself; and that a store that loses turns is detected.
  *
- * STORM_SECONDS  how long there are faults. Default: 20.
+ * STORM_SECONDS  how long there are faults. Default: 10.
  * STORM_SEED     which faults, and when. Printed, but what the processes do in between is not repeated exactly.
  *                Default: random.
  */
@@ -11,7 +11,7 @@ import { isRedisMissing } from '../servers/redis-server.js'
 import { runStorm } from './storm.js'
 import { resultOf } from './storm-figures.js'
 
-const seconds = Number(process.env.STORM_SECONDS ?? 20)
+const seconds = Number(process.env.STORM_SECONDS ?? 10)
 const seed = Number(process.env.STORM_SEED ?? Math.floor(Math.random() * 1_000_000))
 /** Ends a run that hangs; no run is timed. */
 const longestMs: number = seconds * 2_000 + 180_000

@@ -46,7 +46,7 @@ describe.skipIf(arePackagesMissing).each([5, 6, 7] as const)(`ai %d${leftOut}`, 
   }
   const texts = (): Promise<string[]> => page.locator('li').allTextContents()
   /** Waits until the page shows these messages. */
-  const shows = (...expected: string[]): Promise<void> => expect.poll(texts, { timeout: 10_000 }).toEqual(expected)
+  const shows = (...expected: string[]): Promise<void> => expect.poll(texts, { timeout: 60_000 }).toEqual(expected)
   const history = (): string[][] =>
     [...server.documents.values()].map((document) =>
       document.history.map(({ message, reply }) => `${message} > ${reply}`),

@@ -261,7 +261,7 @@ export const cases: readonly RuntimeCase[] = [
       await say(runtime, 'two', { flow, session })
       expect(await say(runtime, 'three', { flow, session })).toMatchObject({ success: true, session })
       await expect
-        .poll(async () => (await sessionOf(runtime, session)).flow.memory.Ask?.messages[0], { timeout: 10_000 })
+        .poll(async () => (await sessionOf(runtime, session)).flow.memory.Ask?.messages[0], { timeout: 60_000 })
         .toMatchObject({ summary: true })
     },
   },
