@@ -155,7 +155,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)'],
     // What a harness stores, and what it finds stored, is JSON by the engine's own rule.
-    files: [...checks, 'src/util/json.ts', 'src/util/observed-promise.ts'],
+    files: [...checks, 'src/util/json.ts', 'src/util/observed-promise.ts', 'src/util/shown-value.ts'],
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },

@@ -206,7 +206,7 @@ export class ConversationTalk {
     const busy = saying === undefined || isLeft ? undefined : { saying, text: this.record.busyText('close', saying) }
     const notAwaited = this.record.hasFailed ? undefined : this.record.notAwaited()
     this.record.closed = true
-    this.record.ignoreLateAnswers()
+    this.record.judging.clear()
     await this.#end(stream, saying)
     this.record.check(notAwaited)
     if (this.record.hasFailed) return

@@ -236,13 +236,7 @@ export class Conversation implements AsyncDisposable {
    * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the
    * judge does not answer in time.
    */
-  expectMeaning(meaning: string): Promise<this> {
-    const expectation = this.#expectMeaning(meaning)
-    this.#record.meanings.push(expectation)
-    return expectation
-  }
-
-  async #expectMeaning(meaning: string): Promise<this> {
+  async expectMeaning(meaning: string): Promise<this> {
     const turn = this.#record.last('expectMeaning')
     const { judge } = this.#talk
     if (typeof meaning !== 'string' || meaning.trim() === '') {
@@ -258,7 +252,8 @@ export class Conversation implements AsyncDisposable {
     const judging = { meaning, turn, place: callPlace() }
     this.#record.judging.add(judging)
     const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
-    this.#record.judging.delete(judging)
+    // The conversation has ended meanwhile, and has failed because of this question.
+    if (!this.#record.judging.delete(judging)) return this
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }
