@@ -1,12 +1,12 @@
 /**
  * What a conversation keeps in memory: its turns, the turn under way, and whether the last turn's failure must still be
- * expected. Its failures carry the transcript so far. The expectations are in `conversation/expect/expectations.ts`.
+ * expected. Its failures carry the transcript so far. The expectations are in `conversation/expect`.
  */
 import type { SessionDocument } from '../../src/index.js'
 import { type CallPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { failureOf, type Problem } from './expect/expectations.js'
+import { failureOf, type Problem } from './expect/problem.js'
 import type { ConversationTurn, RunningTurn } from './turns/conversation-turn.js'
 import { transcriptOf } from './turns/transcript.js'
 import { whereText } from './turns/where-text.js'

@@ -2,7 +2,7 @@
 /**
  * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
  * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in
- * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect/expectations.ts`.
+ * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect`.
  */
 import type {
   FlowConstructor,
@@ -31,24 +31,12 @@ import type {
 import type { ConversationRecord } from './conversation-record.js'
 import type { ConversationStream } from './conversation-stream.js'
 import { ConversationTalk } from './conversation-talk.js'
-import {
-  completedProblem,
-  type ExpectedOutcome,
-  type ExpectedToolCall,
-  errorProblem,
-  failureInstead,
-  outcomesProblem,
-  type PartOf,
-  type Problem,
-  type ReplySchema,
-  replayedProblem,
-  replyProblem,
-  stateProblem,
-  stepProblem,
-  toolCallsProblem,
-  unreadProblem,
-} from './expect/expectations.js'
 import { meaningProblem } from './expect/judged-meaning.js'
+import { type ExpectedOutcome, outcomesProblem } from './expect/outcomes.js'
+import { failureInstead, type Problem, unreadProblem } from './expect/problem.js'
+import { errorProblem, type ReplySchema, replayedProblem, replyProblem } from './expect/reply.js'
+import { completedProblem, type PartOf, stateProblem, stepProblem } from './expect/session.js'
+import { type ExpectedToolCall, toolCallsProblem } from './expect/tool-calls.js'
 import type { SessionStart } from './session-start.js'
 import {
   type ConversationReply,
