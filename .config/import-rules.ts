@@ -164,7 +164,13 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: 'helpers for tests of flows and stores',
     areas: ['src/(root)', 'src/errors'],
     // What a harness stores, and what it finds stored, is JSON by the engine's own rule.
-    files: [...checks, 'src/config/clock.ts', 'src/util/json.ts', 'src/util/observed-promise.ts'],
+    files: [
+      ...checks,
+      'src/config/clock.ts',
+      'src/util/json.ts',
+      'src/util/observed-promise.ts',
+      'src/util/shown-value.ts',
+    ],
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },

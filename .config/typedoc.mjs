@@ -62,9 +62,9 @@ export default {
   // Their members cannot be shown in the place of their names: one refers to itself, two are in a type that TypeScript
   // infers, and the last has none to show.
   intentionallyNotExported: [
-    'testing/conversation/expect/expectations.ts:PartOf',
-    'testing/conversation/expect/expectations.ts:ExpectedToolCall',
-    'testing/conversation/expect/expectations.ts:ReplySchema',
+    'testing/conversation/expect/session.ts:PartOf',
+    'testing/conversation/expect/tool-calls.ts:ExpectedToolCall',
+    'testing/conversation/expect/reply.ts:ReplySchema',
     'testing/expectations/not-a-list.ts:NotAList',
   ],
   validation: {

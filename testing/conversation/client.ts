@@ -6,7 +6,8 @@
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
 import { isIdempotencyKey } from '../../src/util/patterns.js'
-import { count, ExpectationError, list, show, shownWrong } from '../expectations/expectation-error.js'
+import { shownValue } from '../../src/util/shown-value.js'
+import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isObject } from '../expectations/value-kinds.js'
 import { StreamCheck } from './stream-check.js'
 import { type ConversationTurn, numberIn, type TurnEnd } from './turns/conversation-turn.js'
@@ -52,7 +53,7 @@ export function retryAs(client: RetryingClient, options: { readonly cutAfter?: n
   checkOptionNames('retryAs', options, { cutAfter: true })
   const { cutAfter } = options
   if (cutAfter !== undefined && !(Number.isInteger(cutAfter) && cutAfter > 0)) {
-    throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${shownWrong(cutAfter)}.`)
+    throw new ExpectationError(`cutAfter of retryAs() must be a whole number above 0; got ${shownValue(cutAfter)}.`)
   }
   return { client, ...options }
 }

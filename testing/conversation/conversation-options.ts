@@ -3,7 +3,7 @@ import type { FlowRunInput, JsonObject, StepConstructor } from '../../src/index.
 import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ClientFault } from './client.js'
-import type { ReplyJudge } from './expect/expectations.js'
+import type { ReplyJudge } from './expect/judged-meaning.js'
 import type { SessionStart } from './session-start.js'
 import type { ConversationWorldOptions } from './world/world-options.js'
 

@@ -1,12 +1,12 @@
 /**
  * What a conversation keeps in memory: its turns, the turn under way, and whether the last turn's failure must still be
- * expected. Its failures carry the transcript so far. The expectations are in `conversation/expect/expectations.ts`.
+ * expected. Its failures carry the transcript so far. The expectations are in `conversation/expect`.
  */
 import type { SessionDocument } from '../../src/index.js'
 import { type CallPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
-import { failureOf, type Problem } from './expect/expectations.js'
+import { failureOf, type Problem } from './expect/problem.js'
 import type { ConversationTurn, RunningTurn } from './turns/conversation-turn.js'
 import { transcriptOf } from './turns/transcript.js'
 import { whereText } from './turns/where-text.js'
@@ -43,8 +43,6 @@ export class ConversationRecord {
   restarting: Promise<void> | undefined
   /** What the judge is asked now. */
   readonly judging: Set<Judging> = new Set()
-  /** What the judge was asked, answered or not. */
-  readonly meanings: Promise<unknown>[] = []
   /** Where the last message was sent. */
   place: CallPlace | undefined
   /** The last failure that no expectation has named yet; `undefined` if there is none. */
@@ -100,11 +98,6 @@ export class ConversationRecord {
     const { meaning, turn, place } = judging
     const text = notAwaitedText('close', `expectMeaning(${show(meaning, 60)})`)
     return { text: `${text}${placeText('expected', place)}`, turn }
-  }
-
-  /** Keeps answers of the judge that come after the end, and that nobody awaits, from ending the process. */
-  ignoreLateAnswers(): void {
-    for (const meaning of this.meanings) meaning.catch(() => undefined)
   }
 
   /** Fails because of a turn that is under way. */

@@ -5,7 +5,7 @@
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
-import type { Problem } from './expect/expectations.js'
+import type { Problem } from './expect/problem.js'
 import { StreamCheck } from './stream-check.js'
 import type { ConversationReply, TurnEnd } from './turns/conversation-turn.js'
 

@@ -10,7 +10,7 @@ import { endedAtOnce, keyOf, requireFault, type SentMessage, send, sendAtOnce, s
 import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptions } from './conversation-options.js'
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
-import type { ReplyJudge } from './expect/expectations.js'
+import type { ReplyJudge } from './expect/judged-meaning.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
@@ -206,7 +206,7 @@ export class ConversationTalk {
     const busy = saying === undefined || isLeft ? undefined : { saying, text: this.record.busyText('close', saying) }
     const notAwaited = this.record.hasFailed ? undefined : this.record.notAwaited()
     this.record.closed = true
-    this.record.ignoreLateAnswers()
+    this.record.judging.clear()
     await this.#end(stream, saying)
     this.record.check(notAwaited)
     if (this.record.hasFailed) return

@@ -2,7 +2,7 @@
 /**
  * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
  * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in
- * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect/expectations.ts`.
+ * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect`.
  */
 import type {
   FlowConstructor,
@@ -31,24 +31,12 @@ import type {
 import type { ConversationRecord } from './conversation-record.js'
 import type { ConversationStream } from './conversation-stream.js'
 import { ConversationTalk } from './conversation-talk.js'
-import {
-  completedProblem,
-  type ExpectedOutcome,
-  type ExpectedToolCall,
-  errorProblem,
-  failureInstead,
-  outcomesProblem,
-  type PartOf,
-  type Problem,
-  type ReplySchema,
-  replayedProblem,
-  replyProblem,
-  stateProblem,
-  stepProblem,
-  toolCallsProblem,
-  unreadProblem,
-} from './expect/expectations.js'
 import { meaningProblem } from './expect/judged-meaning.js'
+import { type ExpectedOutcome, outcomesProblem } from './expect/outcomes.js'
+import { failureInstead, type Problem, unreadProblem } from './expect/problem.js'
+import { errorProblem, type ReplySchema, replayedProblem, replyProblem } from './expect/reply.js'
+import { completedProblem, type PartOf, stateProblem, stepProblem } from './expect/session.js'
+import { type ExpectedToolCall, toolCallsProblem } from './expect/tool-calls.js'
 import type { SessionStart } from './session-start.js'
 import {
   type ConversationReply,
@@ -236,13 +224,7 @@ export class Conversation implements AsyncDisposable {
    * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the
    * judge does not answer in time.
    */
-  expectMeaning(meaning: string): Promise<this> {
-    const expectation = this.#expectMeaning(meaning)
-    this.#record.meanings.push(expectation)
-    return expectation
-  }
-
-  async #expectMeaning(meaning: string): Promise<this> {
+  async expectMeaning(meaning: string): Promise<this> {
     const turn = this.#record.last('expectMeaning')
     const { judge } = this.#talk
     if (typeof meaning !== 'string' || meaning.trim() === '') {
@@ -258,7 +240,8 @@ export class Conversation implements AsyncDisposable {
     const judging = { meaning, turn, place: callPlace() }
     this.#record.judging.add(judging)
     const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
-    this.#record.judging.delete(judging)
+    // The conversation has ended meanwhile, and has failed because of this question.
+    if (!this.#record.judging.delete(judging)) return this
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }

@@ -13,7 +13,7 @@ import { ExpectationError, list, show } from '../expectations/expectation-error.
 import { checkConversationOptions, checkStart, checkStep, startNames } from './check-options.js'
 import type { ConversationOptions, SayInput } from './conversation-options.js'
 import { ConversationTalk } from './conversation-talk.js'
-import { failureOf, unreadProblem } from './expect/expectations.js'
+import { failureOf, unreadProblem } from './expect/problem.js'
 import { FlowOfOneStep } from './flow-of-one-step.js'
 import type { SessionStart } from './session-start.js'
 import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from './turns/conversation-turn.js'

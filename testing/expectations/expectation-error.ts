@@ -40,12 +40,6 @@ export function show(value: unknown, limit = 300): string {
   return text.length <= limit ? text : `${text.slice(0, limit)}… (${text.length} characters)`
 }
 
-/** A value of a wrong type in a message: that it is a text is what may be wrong. */
-export function shownWrong(value: unknown): string {
-  if (typeof value === 'string') return `the text '${value}'`
-  return typeof value === 'number' ? String(value) : show(value, 100)
-}
-
 function jsonOf(value: unknown): string | undefined {
   try {
     return value instanceof Error ? `${value.name}: ${value.message}` : JSON.stringify(value)

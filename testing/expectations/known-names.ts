@@ -10,3 +10,12 @@ export function unknownNameText(operation: string, expected: object, known: obje
   const names = Object.keys(known)
   return `${operation}: there is no '${unknown}' to expect. There is ${names.join(', ')}.${hintAt(unknown, names)}`
 }
+
+/** The same for the first of several expectations with such a name. */
+export function firstUnknownName(operation: string, expected: readonly object[], known: object): string | undefined {
+  for (const one of expected) {
+    const text = unknownNameText(operation, one, known)
+    if (text !== undefined) return text
+  }
+  return undefined
+}

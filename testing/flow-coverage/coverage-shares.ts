@@ -1,6 +1,6 @@
 /** How much of a flow was reached, in numbers, and whether it is enough. */
 import { invalidInput } from '../../src/util/options.js'
-import { shownWrong } from '../expectations/expectation-error.js'
+import { shownValue } from '../../src/util/shown-value.js'
 import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
 /**
@@ -67,7 +67,7 @@ export function belowThresholds({ flows }: FlowCoverageReport, thresholds: Cover
 export function checkThresholds(thresholds: CoverageThresholds): void {
   if (typeof thresholds !== 'object' || thresholds === null) {
     throw invalidInput(
-      `The coverage thresholds are ${shownWrong(thresholds)}: expected an object, as in { steps: 90 }.`,
+      `The coverage thresholds are ${shownValue(thresholds)}: expected an object, as in { steps: 90 }.`,
     )
   }
   for (const [name, threshold] of Object.entries(thresholds)) {
@@ -86,7 +86,7 @@ export function checkThresholds(thresholds: CoverageThresholds): void {
 function checkThreshold(name: string, threshold: unknown): void {
   if (!(typeof threshold === 'number' && threshold >= 0 && threshold <= 100)) {
     throw invalidInput(
-      `The coverage threshold of ${name} is ${shownWrong(threshold)}: expected a percentage from 0 to 100.`,
+      `The coverage threshold of ${name} is ${shownValue(threshold)}: expected a percentage from 0 to 100.`,
     )
   }
   // A fraction is meant.

@@ -3,7 +3,7 @@
  * test, from which it is read afterwards. The file is read and written in `judge/recordings.ts`.
  */
 import type { ModelRequest, RuntimeModel } from '../../src/index.js'
-import type { ReplyJudge } from '../conversation/expect/expectations.js'
+import type { ReplyJudge } from '../conversation/expect/judged-meaning.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { defaultJudgeHangAfterMs, unlessHanging } from '../virtual-clock/hang-watch.js'
 import { checkJudgeOptions, type JudgeOptions } from './judge-options.js'

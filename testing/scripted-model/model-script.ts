@@ -4,8 +4,9 @@
  */
 import type { ModelRequest } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
+import { shownValue } from '../../src/util/shown-value.js'
 import { thrownText } from '../expectations/author-frames.js'
-import { askedOf, count, ExpectationError, list, show, shownWrong, whereOf } from '../expectations/expectation-error.js'
+import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
 import type { NotAList } from '../expectations/not-a-list.js'
 import type { ScriptedReply } from './scripted-answer.js'
 
@@ -120,13 +121,13 @@ function isReplies(value: unknown): value is ScriptedReplies {
 function rulesOf(script: unknown): Readonly<Record<string, ScriptedReplies>> {
   if (typeof script !== 'object' || script === null) {
     const expected = 'a list of replies, a function that makes each reply, or an object with one of them for each step'
-    throw invalidInput(`A script must be ${expected}; got ${shownWrong(script)}.`)
+    throw invalidInput(`A script must be ${expected}; got ${shownValue(script)}.`)
   }
   const wrong = Object.entries(script).find(([, replies]) => !isReplies(replies))
   if (wrong === undefined) return script as Readonly<Record<string, ScriptedReplies>>
   const [step, replies] = wrong
   throw invalidInput(
-    `The script for step '${step}' must be a list of replies, or a function that makes each reply; got ${shownWrong(replies)}.`,
+    `The script for step '${step}' must be a list of replies, or a function that makes each reply; got ${shownValue(replies)}.`,
   )
 }
 

@@ -6,8 +6,9 @@
 
 import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { shownValue } from '../../src/util/shown-value.js'
 import { thrownText } from '../expectations/author-frames.js'
-import { count, ExpectationError, shownWrong } from '../expectations/expectation-error.js'
+import { count, ExpectationError, show } from '../expectations/expectation-error.js'
 import { isListOf } from '../expectations/value-kinds.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
@@ -148,7 +149,7 @@ function countedSeeds(count: number): readonly number[] {
 function listedSeeds(seeds: readonly number[]): readonly number[] {
   if (!isListOf(seeds, Number.isSafeInteger)) {
     throw invalidInput(
-      `simulate: seeds must be a number of conversations, or a list of seeds, which are whole numbers; got ${shownWrong(seeds)}.`,
+      `simulate: seeds must be a number of conversations, or a list of seeds, which are whole numbers; got ${Array.isArray(seeds) ? show(seeds, 100) : shownValue(seeds)}.`,
     )
   }
   if (seeds.length === 0) throw invalidInput('simulate: seeds must have at least one seed.')

@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput } from '../../src/util/options.js'
-import { ExpectationError, shownWrong } from '../expectations/expectation-error.js'
+import { shownValue } from '../../src/util/shown-value.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import { inNextTask } from './real-time.js'
 
 interface Timer {
@@ -185,7 +186,7 @@ export class VirtualClock implements Clock {
 
 function checkMilliseconds(caller: string, name: string, value: unknown): void {
   if (Number.isFinite(value)) return
-  throw invalidInput(`${caller}: ${name} must be a finite number of milliseconds; got ${shownWrong(value)}.`)
+  throw invalidInput(`${caller}: ${name} must be a finite number of milliseconds; got ${shownValue(value)}.`)
 }
 
 function inOrder(one: Timer, other: Timer): number {

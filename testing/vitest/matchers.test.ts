@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { Flow, finish, type ModelSelection, Step, type StepConstructor, type Tool, tool } from '../../src/index.js'
-import type { ReplySchema } from '../conversation/expect/expectations.js'
+import type { ReplySchema } from '../conversation/expect/reply.js'
 import { Conversation, type ConversationOptions } from '../index.js'
 import './index.js'
 

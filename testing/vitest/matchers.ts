@@ -3,7 +3,9 @@
  * messages.
  */
 import type { FlowErrorCode, StateOf, StepConstructor } from '../../src/index.js'
-import type { ExpectedToolCall, PartOf, ReplySchema } from '../conversation/expect/expectations.js'
+import type { ReplySchema } from '../conversation/expect/reply.js'
+import type { PartOf } from '../conversation/expect/session.js'
+import type { ExpectedToolCall } from '../conversation/expect/tool-calls.js'
 import { ExpectationError, show } from '../expectations/expectation-error.js'
 import { Conversation } from '../index.js'
 import type { ExpectedRequest } from '../scripted-model/scripted-model.js'

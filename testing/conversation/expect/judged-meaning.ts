@@ -5,7 +5,26 @@
 import { thrownText } from '../../expectations/author-frames.js'
 import { ExpectationError, show } from '../../expectations/expectation-error.js'
 import { defaultJudgeHangAfterMs, unlessHanging } from '../../virtual-clock/hang-watch.js'
-import type { Problem, ReplyJudge } from './expectations.js'
+import type { Problem } from './problem.js'
+
+/**
+ * Finds whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or one of your own.
+ */
+export interface ReplyJudge {
+  /**
+   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as
+   * for a `Judge`, whose option `hangAfterMs` ends each call of its model. Default 30 000.
+   */
+  readonly hangAfterMs?: number
+  /** What is wrong; `undefined` if the statement is true of the reply. */
+  problemOf(question: {
+    /** The statement. */
+    readonly meaning: string
+    /** What the user said. */
+    readonly message: string
+    readonly reply: string
+  }): Promise<{ readonly text: string; readonly cause?: unknown } | undefined>
+}
 
 /** What is wrong with the reply, or with the judge; `undefined` if the statement is true. */
 export async function meaningProblem(

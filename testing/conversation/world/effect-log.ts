@@ -8,7 +8,7 @@ import { ObservedPromise } from '../../../src/util/observed-promise.js'
 import { type CallPlace, callPlace, placeText } from '../../expectations/call-place.js'
 import { list, show } from '../../expectations/expectation-error.js'
 import { withExecute } from '../../tool-doubles/with-execute.js'
-import type { Problem } from '../expect/expectations.js'
+import type { Problem } from '../expect/problem.js'
 import type { ConversationTurn } from '../turns/conversation-turn.js'
 
 /**

@@ -1,0 +1,93 @@
+/** Whether the session after a turn is what a test expects: its step, the state of a step, its end. */
+import { End, type SessionDocument, type StepConstructor } from '../../../src/index.js'
+import { differences, list, show } from '../../expectations/expectation-error.js'
+import { isObject, isStepClass, shownStep } from '../../expectations/value-kinds.js'
+import type { ConversationTurn } from '../turns/conversation-turn.js'
+import { failureInstead, type Problem, unreadProblem } from './problem.js'
+
+/**
+ * Some of a value: objects may leave properties out, at every depth, and say `undefined` of what must not be there;
+ * lists are whole; a text may be a RegExp.
+ */
+export type PartOf<T> = T extends string
+  ? T | RegExp
+  : T extends readonly (infer Entry)[]
+    ? readonly PartOf<Entry>[]
+    : T extends object
+      ? { readonly [Key in keyof T]?: PartOf<T[Key]> | undefined }
+      : T
+
+/** The current step. */
+export function stepProblem(
+  document: SessionDocument | undefined,
+  expected: StepConstructor | string,
+  known: readonly string[],
+): Problem | undefined {
+  if (typeof expected !== 'string' && !isStepClass(expected)) {
+    return { text: `expectStep needs a step of the flow, or its ID; got ${shownStep(expected)}.` }
+  }
+  const id = typeof expected === 'string' ? expected : expected.id
+  const actual = document?.flow.currentStep ?? undefined
+  if (actual === id) return undefined
+  const steps = new Set([...known, End.id])
+  const unknown = steps.has(id) ? '' : `\n  The flow has no step '${id}'; its steps: ${list(steps)}.`
+  const nowhere = document === undefined ? 'nothing is stored yet' : 'no step was entered yet'
+  const at = actual === undefined ? nowhere : `it is at '${actual}'`
+  return { text: `Expected the conversation to be at step '${id}', but ${at}.${unknown}`, expected: id, actual }
+}
+
+/**
+ * Some of a step's state.
+ *
+ * @param doubles - The tools that did not run themselves: what they would have written to the state is missing.
+ */
+export function stateProblem(
+  document: SessionDocument | undefined,
+  step: StepConstructor,
+  expected: unknown,
+  doubles: readonly string[] = [],
+): Problem | undefined {
+  if (!isStepClass(step)) return { text: `expectState needs the class of a step; got ${shownStep(step)}.` }
+  if (!isObject(expected)) {
+    return { text: `expectState needs some properties of the state, as an object; got ${show(expected)}.` }
+  }
+  const steps = document?.flow.steps ?? {}
+  const state = Object.hasOwn(steps, step.id) ? steps[step.id]?.state : undefined
+  if (state === undefined) {
+    return {
+      text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.${doublesText(doubles)}`,
+    }
+  }
+  if (Object.keys(expected).length === 0) {
+    const advice = 'name a property of the state; undefined expects that it is missing.'
+    return {
+      text: `expectState would check nothing, because {} has no properties: ${advice}\n  the whole state: ${show(state, 1000)}`,
+    }
+  }
+  const differing = differences(expected, state)
+  if (differing.length === 0) return undefined
+  return {
+    text: `The state of step '${step.id}' is not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\n  the whole state: ${show(state, 1000)}${doublesText(doubles)}`,
+    expected,
+    actual: state,
+  }
+}
+
+function doublesText(doubles: readonly string[]): string {
+  if (doubles.length === 0) return ''
+  return `\nDoubles answered for these tools: ${list(doubles)}. What the tools write to the state is not written then, unless the double is a function that writes it: (args, turn) => { turn.stateOf(Step).name = ... }`
+}
+
+/** Whether the conversation is completed. */
+export function completedProblem(turn: ConversationTurn): Problem | undefined {
+  const failure = failureInstead(turn, 'the conversation to be completed')
+  if (failure !== undefined) return failure
+  const { document, unread, reply } = turn
+  if (reply.completed && document?.runStatus === 'completed') return undefined
+  if (reply.completed && unread !== undefined) return unreadProblem(turn)
+  const stored = document === undefined ? 'nothing is stored' : `the session is stored as '${document.runStatus}'`
+  const at = document?.flow.currentStep
+  return {
+    text: `Expected the conversation to be completed. The reply said completed: ${reply.completed}, and ${stored}${at ? ` at step '${at}'` : ''}.`,
+  }
+}
