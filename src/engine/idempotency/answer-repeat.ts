@@ -1,11 +1,10 @@
 /** A repeat is answered with the recorded outcome: nothing is run, and nothing is written. */
 import { FlowError } from '../../errors/flow-error.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
-import type { TurnInput } from '../input/check-input.js'
+import type { TurnInput } from '../core/turn-input.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
-import { claimId } from './claim-session.js'
+import { claimId, readStored } from './claims.js'
 import { type Replay, replayOf, reportReplay } from './receipts.js'
-import { readStored } from './stored-session.js'
 
 /** Ends the turn of a repeat with the recorded outcome. */
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {

@@ -14,9 +14,9 @@ const outcome = successEnvelope('session-1', reply, false)
 const control = {
   turnId: 'turn-1',
   flowName: 'Talk',
-  stream: undefined,
   isCancelled: false,
   outcome: new Promise<never>(() => undefined),
+  readFrom: () => undefined,
 }
 
 function inputOf(sessionId: string | undefined) {
@@ -28,9 +28,9 @@ test('a repeat runs by itself where the turn that it joined never settles: the r
   const clock = new VirtualClock()
   const turns = new KeyedTurns({ clock, limits, events })
   const input = inputOf('session-1')
-  void turns.run(control, input, undefined, () => new Promise(() => undefined))
+  void turns.run(control, input, () => new Promise(() => undefined))
   let runs = 0
-  const repeat = turns.run(control, input, undefined, async () => {
+  const repeat = turns.run(control, input, async () => {
     runs++
     return outcome
   })
@@ -48,7 +48,7 @@ test('a turn that has ended is joined no more', async () => {
   turns.addSession(control, input, 'session-2')
   for (const expected of [1, 2]) {
     let runs = expected - 1
-    await turns.run(control, input, undefined, async () => {
+    await turns.run(control, input, async () => {
       turns.addSession(control, input, 'session-1')
       runs++
       return outcome

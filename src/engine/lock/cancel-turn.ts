@@ -2,10 +2,10 @@
 import { TurnAbortedError } from '../../errors/engine-errors.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import { writeAttempts } from '../../session/store-access.js'
-import { atMost } from '../close-engine.js'
+import { atMost } from '../core/at-most.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { CancelOptions } from '../core/engine-options.js'
 import { type Caller, reportForeign } from '../core/foreign-session.js'
-import type { EngineContext } from '../create-context.js'
 import type { RequestedTurn } from '../turn/control/turn-control.js'
 import { mayBeRepeat } from './busy.js'
 

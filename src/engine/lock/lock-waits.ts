@@ -1,9 +1,9 @@
 /** How turns, deletes and summaries wait for the lock of their session. */
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { LockWait, SharedDelete } from '../../session/lock/lock-request.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { DeleteOptions } from '../core/engine-options.js'
-import type { EngineContext } from '../create-context.js'
-import type { TurnInput } from '../input/check-input.js'
+import type { TurnInput } from '../core/turn-input.js'
 import type { RequestedTurn, TurnControl } from '../turn/control/turn-control.js'
 import { checkMayWait, takePlace } from './busy.js'
 

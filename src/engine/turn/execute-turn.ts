@@ -1,15 +1,16 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
 import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { isRequestId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { ExecuteResult, FlowRunInput } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
 import { registeredName } from '../core/registered-name.js'
 import { failureEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { lookUpState, stateUnseen } from '../core/session-state.js'
-import type { EngineContext } from '../create-context.js'
+import type { TurnInput } from '../core/turn-input.js'
 import { answerRepeat, replayBeforeLock } from '../idempotency/answer-repeat.js'
 import { requestKeyOf } from '../idempotency/request-key.js'
-import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from '../input/check-input.js'
+import { checkConfig, checkInputNames, checkSessionId, checkTurnInput } from '../input/check-input.js'
 import { turnWait } from '../lock/lock-waits.js'
 import type { TurnStream } from '../stream/turn-stream.js'
 import { TurnControl } from './control/turn-control.js'
@@ -43,7 +44,7 @@ export async function executeTurn(
     // A turn that is refused is an outcome for all who joined it.
     const runKeyed = (): Promise<TurnOutcome> =>
       run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
-    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, runKeyed))
+    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, runKeyed))
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown, control)
   }

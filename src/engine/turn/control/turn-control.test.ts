@@ -4,8 +4,8 @@ import { EngineClosedError, TurnAbortedError } from '../../../errors/engine-erro
 import { SessionStoreError } from '../../../index.js'
 import { FlowSession } from '../../../session/flow-session.js'
 import { StoreAccess } from '../../../session/store-access.js'
+import type { EngineContext } from '../../core/engine-context.js'
 import { EngineEvents } from '../../core/engine-events.js'
-import type { EngineContext } from '../../create-context.js'
 import { TurnControl } from './turn-control.js'
 
 function made() {

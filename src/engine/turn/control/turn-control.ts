@@ -10,11 +10,11 @@ import type { FlowError } from '../../../errors/flow-error.js'
 import { SessionConflictError, SessionStoreError } from '../../../errors/session-errors.js'
 import type { LockHolder } from '../../../session/lock/lock-line.js'
 import { onAbort } from '../../../util/on-abort.js'
+import type { EngineContext, RunningTurn } from '../../core/engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../../core/engine-events.js'
 import type { ExecuteResult, FailedTurn, SessionState } from '../../core/engine-options.js'
 import type { TurnOutcome } from '../../core/run-envelope.js'
-import type { EngineContext, RunningTurn } from '../../create-context.js'
-import type { RequestKey, TurnInput } from '../../input/check-input.js'
+import type { RequestKey, TurnInput } from '../../core/turn-input.js'
 import type { TurnStream } from '../../stream/turn-stream.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnEffects } from '../effects/turn-effects.js'
@@ -157,6 +157,10 @@ export class TurnControl implements RunningTurn {
   /** The stream of the turn; `undefined` where nobody reads it, or the turn was aborted. */
   get stream(): TurnStream | undefined {
     return this.#aborted === undefined ? this.#stream : undefined
+  }
+
+  readFrom(other: TurnControl | undefined): void {
+    this.#stream?.follow(other?.stream)
   }
 
   /** Fires when the turn is aborted. Made when it is first asked for: most turns never need one. */

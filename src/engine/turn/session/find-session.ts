@@ -2,11 +2,11 @@
  * The stored session that a turn asks for, if there is one that it may continue. Nothing of the
  * flow has run for it yet.
  */
-import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../../../errors/session-errors.js'
+import { isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import { type Found, loadFor, reportForeign } from '../../core/foreign-session.js'
+import { checkFlowName, type Found, loadFor, reportForeign } from '../../core/foreign-session.js'
 import type { TurnControl } from '../control/turn-control.js'
 
 /**
@@ -64,11 +64,4 @@ export function noteRestart(
 /** The lock notes whose session it is. @param stored - What has the owner; `undefined` if nothing is stored. */
 function setOwner({ engine, lockHolder }: TurnControl, stored: { readonly owner?: unknown } | undefined): void {
   if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
-}
-
-/** @throws `SessionFlowMismatchError` */
-export function checkFlowName(document: SessionDocument, flowClass: FlowConstructor): void {
-  const { name } = document.flow
-  if (name === flowClass.id || flowClass.aliases.includes(name)) return
-  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
 }

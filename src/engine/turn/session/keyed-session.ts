@@ -4,9 +4,9 @@
  */
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import { claimId } from '../../idempotency/claim-session.js'
+import type { TurnInput } from '../../core/turn-input.js'
+import { claimId } from '../../idempotency/claims.js'
 import { type Replay, replayOf } from '../../idempotency/receipts.js'
-import type { TurnInput } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import { findSession, noteRestart } from './find-session.js'
 import { giveBackLeases, takeLease } from './session-lease.js'

@@ -13,7 +13,7 @@ import { checkBase64, reply as replyTransition, Transition } from '../../../flow
 import { isPromise } from '../../../util/is-promise.js'
 import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnReply } from '../../core/run-envelope.js'
-import type { TurnInput } from '../../input/check-input.js'
+import type { TurnInput } from '../../core/turn-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'

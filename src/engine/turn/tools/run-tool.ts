@@ -9,6 +9,7 @@ import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
 import { noArguments, type Tool, type ToolCall, ToolError } from '../../../flow/tool.js'
 import { returnsToModel, Transition } from '../../../flow/transition.js'
+import type { Turn } from '../../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../../model/message.js'
 import { issueText } from '../../../model/schema-issues.js'
 import { canonicalJson, digestOf } from '../../../util/digest.js'
@@ -20,7 +21,6 @@ import { thrownText } from '../../core/error-text.js'
 import { isOfAnotherTurn } from '../control/flow-code-failure.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import type { TurnView } from '../steps/turn-view.js'
 
 /** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
@@ -41,7 +41,7 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
 export interface CallingStep {
   readonly control: TurnControl
   readonly draft: TurnDraft
-  readonly turn: TurnView
+  readonly turn: Turn
   readonly step: Step
   /** What the step offers, by name. */
   readonly tools: ReadonlyMap<string, Tool>
