@@ -45,6 +45,7 @@ export interface AdmittedTurn {
 export interface KeyedTurn {
   readonly turnId: string
   readonly flowName: string
+  readonly input: TurnInput
   /** Whether `engine.cancel` ended it. */
   readonly isCancelled: boolean
   /** Resolves when the turn is settled. */
@@ -92,8 +93,8 @@ export interface EngineContext extends ModelSettings {
   readonly afterTurnTasks: { begin(task: () => Promise<void>): Promise<void>; settled(): Promise<void> }
   /** See `idempotency/keyed-turns.ts`. */
   readonly keyedTurns: {
-    run(turn: KeyedTurn, input: TurnInput, run: () => Promise<TurnOutcome>): Promise<TurnOutcome>
-    addSession(turn: KeyedTurn, input: TurnInput, sessionId: string): void
+    run(turn: KeyedTurn, run: () => Promise<TurnOutcome>): Promise<TurnOutcome>
+    addSession(turn: KeyedTurn, sessionId: string): void
     follow(superseded: readonly KeyedTurn[], newer: KeyedTurn): void
   }
   /** See `idempotency/claims.ts`. */

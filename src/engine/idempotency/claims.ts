@@ -14,7 +14,7 @@ import { digestOf } from '../../util/digest.js'
 import type { EngineContext } from '../core/engine-context.js'
 import { checkFlowName, loadFor } from '../core/foreign-session.js'
 import { registeredName } from '../core/registered-name.js'
-import type { RequestKey, TurnInput } from '../core/turn-input.js'
+import type { RequestKey } from '../core/turn-input.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
 import { hasReceipt, type Replay, replayOf } from './receipts.js'
 import { requestKeyOf } from './request-key.js'
@@ -49,22 +49,23 @@ export class Claims {
 }
 
 /**
- * Claims the ID of a session for the turn: `control.claimed`.
+ * Claims the ID of a session for the turn: `claimed` of its contention.
  *
  * @returns The recorded outcome, where an earlier request has it.
  * @throws `SessionStoreError` where the store cannot keep a claim, `IdempotencyMismatchError` as `replayOf` does.
  */
-export async function claimId(control: TurnControl, input: TurnInput): Promise<Replay | undefined> {
+export async function claimId(control: TurnControl): Promise<Replay | undefined> {
   const { engine } = control
-  const requestKey = input.idempotency as RequestKey
-  for (let round = control.claimed === undefined ? 0 : control.claimed.round + 1; ; round++) {
+  const requestKey = control.requestKey as RequestKey
+  const contention = control.contend()
+  for (let round = (contention.claimed?.round ?? -1) + 1; ; round++) {
     const ownId = engine.generateId('session')
     const id = await engine.claims.claim(requestKey, round, ownId)
     // Nobody else has ever seen an ID that was made just now.
-    control.claimed = { id, isNew: id === ownId, round }
-    engine.keyedTurns.addSession(control, input, id)
+    contention.claimed = { id, isNew: id === ownId, round }
+    engine.keyedTurns.addSession(control, id)
     if (id === ownId) return undefined
-    const stored = await readStored(control, id, input.owner)
+    const stored = await readStored(control, id, control.owner)
     const replay = stored && replayOf(stored, requestKey)
     if (replay !== undefined) return replay
     if (stored === undefined || stored.runStatus === 'running') return undefined

@@ -53,7 +53,8 @@ export class KeyedTurns {
    * @throws `IdempotencyMismatchError` where another request runs under the key, `TurnAbortedError`
    * where the caller leaves.
    */
-  async run(control: KeyedTurn, input: TurnInput, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+  async run(control: KeyedTurn, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+    const { input } = control
     const { request } = input.idempotency as RequestKey
     const name = nameOf(input, input.sessionId)
     for (let current = this.#entries.get(name); current !== undefined; current = this.#entries.get(name)) {
@@ -62,11 +63,12 @@ export class KeyedTurns {
       const outcome = await this.#join(input, name, current)
       if (outcome !== undefined) return outcome
     }
-    return this.#begin(control, input, name, run)
+    return this.#begin(control, name, run)
   }
 
   /** Notes the session in which a turn goes on, so that a repeat joins it that names this one, or none. */
-  addSession(control: KeyedTurn, input: TurnInput, sessionId: string): void {
+  addSession(control: KeyedTurn, sessionId: string): void {
+    const { input } = control
     const entry = this.#entries.get(nameOf(input, input.sessionId))
     if (entry?.control !== control) return
     for (const name of [nameOf(input, sessionId), nameOf(input, undefined)]) {
@@ -99,18 +101,14 @@ export class KeyedTurns {
     })
   }
 
-  async #begin(
-    control: KeyedTurn,
-    input: TurnInput,
-    name: string,
-    run: () => Promise<TurnOutcome>,
-  ): Promise<TurnOutcome> {
-    const { request } = input.idempotency as RequestKey
+  async #begin(control: KeyedTurn, name: string, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+    const { idempotency, signal } = control.input
+    const { request } = idempotency as RequestKey
     let settle!: (outcome: TurnOutcome) => void
     const outcome = new Promise<TurnOutcome>((resolve) => {
       settle = resolve
     })
-    const entry: Entry = { control, signal: input.signal, request, isSuperseded: false, outcome }
+    const entry: Entry = { control, signal, request, isSuperseded: false, outcome }
     this.#add(control, name, entry)
     const result = await run()
     this.#remove(control, entry)

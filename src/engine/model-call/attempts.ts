@@ -43,7 +43,7 @@ export async function attemptModel(
     try {
       const response = await ask(control, draft, asked, resolved, attempt)
       usage = countForOwner(draft, resolved, response)
-      control.check()
+      control.work.check()
       addUsage(draft, resolved, usage)
       const parts = partsOf(response, answerContext(draft, question, resolved, limits.maxJsonDepth))
       checkNotEmpty(parts, response.finishReason)
@@ -55,7 +55,7 @@ export async function attemptModel(
     } catch (thrown) {
       const isAdded = usage !== undefined
       usage ??= countForOwner(draft, resolved, thrown as ModelFailure)
-      control.check()
+      control.work.check()
       if (!isAdded) addUsage(draft, resolved, usage)
       reportEnd(control, draft, asked, resolved, attempt, startedAt, usage, asModelError(control, resolved, thrown))
       const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
@@ -113,7 +113,7 @@ function ask(
     control.emit('model:start', Object.assign(namesOf(draft, question, resolved), { attempt }))
   }
   // A listener may have cancelled the turn.
-  control.check()
+  control.work.check()
   draft.usage.modelCalls++
   draft.budget?.countCall()
   const { turnNumber, modelCalls: callNumber } = draft
@@ -131,7 +131,7 @@ async function streamWhole(
 ): Promise<void> {
   if (!streams || resolved.model.stream !== undefined) return
   await control.stream?.sendText(textOf(parts))
-  control.check()
+  control.work.check()
 }
 
 function reportWorking({ engine }: TurnControl, breaker: CircuitBreaker, provider: string): void {
@@ -165,7 +165,7 @@ function delayAfter(
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
-  if (now + delayMs >= control.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
+  if (now + delayMs >= control.work.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
   draft.budget?.check(draft.usage, delayMs)
   return delayMs
 }
@@ -195,10 +195,10 @@ async function prepareNext(
 function pause(control: TurnControl, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = setDeadline(control.engine.clock, delayMs, () => {
-      control.removePending(stopTimer)
+      control.work.removePending(stopTimer)
       resolve()
     })
-    control.addPending(stopTimer)
+    control.work.addPending(stopTimer)
   })
 }
 
@@ -213,7 +213,7 @@ function reportRetry(
   control.stream?.reset('retry')
   control.emit('model:retry', { ...namesOf(draft, question, resolved), reason, delayMs })
   // A listener may have cancelled the turn.
-  control.check()
+  control.work.check()
 }
 
 /** @param outcome - The answer, or why there is none. */

@@ -123,7 +123,7 @@ function goesOnAfter({ engine, flowName }: TurnControl, error: AnyFlowError): bo
 
 /** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
 function reportSuperseded(control: TurnControl, { code }: AnyFlowError): void {
-  const { supersededBy: byTurnId } = control
+  const byTurnId = control.contention?.supersededBy
   if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
 }
 

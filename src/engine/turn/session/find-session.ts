@@ -19,24 +19,24 @@ import type { TurnControl } from '../control/turn-control.js'
 export async function findSession(
   control: TurnControl,
   sessionId: string,
-  owner: string | undefined,
   flowClass: FlowConstructor,
 ): Promise<SessionDocument | undefined> {
+  const { engine, owner } = control
   let found: Found
   try {
-    found = await loadFor(control.engine, sessionId, { owner, turnId: control.turnId })
+    found = await loadFor(engine, sessionId, { owner, turnId: control.turnId })
   } catch (error) {
     if (isMalformed(error)) setOwner(control, { owner })
     throw error
   }
   const { stored, isForeign } = found
   if (isForeign) {
-    reportForeign(control.engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
+    reportForeign(engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
   }
   if (stored !== undefined || isForeign) setOwner(control, { owner: found.owner })
   // Those who wait go on with the session that the turn is about to create.
-  else setOwner(control, control.unstoredId === sessionId ? { owner } : undefined)
-  control.check()
+  else setOwner(control, control.contention?.unstoredId === sessionId ? { owner } : undefined)
+  control.work.check()
   control.stateOfGivenId = 'none'
   if (stored === undefined) return undefined
   // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.

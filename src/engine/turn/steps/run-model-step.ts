@@ -52,10 +52,10 @@ export async function runModelStep(
     // first: decision 0030 says what that costs.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
-    control.check()
+    control.work.check()
     const returned = step.prompt(turn)
     const prompt = isPromise(returned) ? await returned : returned
-    control.check()
+    control.work.check()
     const question = questionOf(draft, step, namespace, output, prompt, tools)
     let answer: ModelAnswer
     try {
@@ -177,7 +177,7 @@ async function takeAnswer(
   let value: unknown = textOf(said)
   if (step.output !== undefined) {
     const read = await readOutput(step.output, value as string, stepId)
-    control.check()
+    control.work.check()
     if ('problem' in read) {
       const { problem } = read
       if (repairs < step.maxRepairs)
@@ -189,7 +189,7 @@ async function takeAnswer(
   }
   const returned: unknown = step.onReply(value as string, turn)
   const reply = isPromise(returned) ? await returned : returned
-  control.check()
+  control.work.check()
   if (typeof reply === 'string') {
     // Memory has the text that was sent.
     memory.append(namespace, textMessage('assistant', reply, turn.number))

@@ -100,7 +100,7 @@ async function validateAndExecute(
   const { control, draft, turn } = calling
   let args: unknown = call.input
   let returned: unknown
-  control.check()
+  control.work.check()
   if (call.invalidInput !== undefined) {
     return { result: toolResult(call, `Invalid arguments: ${call.invalidInput}`, true) }
   }
@@ -112,7 +112,7 @@ async function validateAndExecute(
       const validating = tool.input['~standard'].validate(args)
       // Most schemas answer at once, and there is nothing to wait for.
       const validated = isPromise(validating) ? await validating : validating
-      control.check()
+      control.work.check()
       together?.throwIfAborted()
       if (validated.issues !== undefined) {
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
@@ -123,11 +123,11 @@ async function validateAndExecute(
     }
     returned = await withinTime(calling, tool, call, number, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
-    control.check()
+    control.work.check()
     if (ToolError.isInstance(thrown)) return { result: textResult(control, call, thrown.message, true) }
     throw asToolError(control, tool, thrown)
   }
-  control.check()
+  control.work.check()
   return outcomeOf(control, tool, call, returned)
 }
 
@@ -245,17 +245,17 @@ function withinTime(
         if (signal === undefined) {
           controller = new AbortController()
           if (timedOut !== undefined) controller.abort(timedOut)
-          const signals = [control.signal, controller.signal]
+          const signals = [control.work.signal, controller.signal]
           signal = AbortSignal.any(together === undefined ? signals : [...signals, together])
         }
         return signal
       },
     }
     const end = (): void => deadline?.cancel()
-    control.addPending(end)
+    control.work.addPending(end)
     const stopListening = onAbort(together, end)
     const cleanUp = (): void => {
-      control.removePending(end)
+      control.work.removePending(end)
       stopListening()
       end()
     }
