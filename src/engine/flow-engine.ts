@@ -28,7 +28,7 @@ import type {
 import type { FlowStream, StreamOptions } from './core/flow-stream.js'
 import { createEngineContext } from './create-context.js'
 import { checkEventName } from './event-names.js'
-import { claimNamedSession, type NamedMessage } from './idempotency/claims.js'
+import { claimNamedSession } from './idempotency/claims.js'
 import { cancelTurn } from './lock/cancel-turn.js'
 import { Readiness } from './readiness.js'
 import { eraseOwner } from './sessions/erase-owner.js'
@@ -310,8 +310,20 @@ export class FlowEngine {
     if (events.hasListeners('auth:refused')) events.emit('auth:refused', { ...refusal, at: clock.now() })
   }
 
-  /** For the chat handlers: see {@link claimNamedSession}. @internal */
-  claimSession(named: NamedMessage): Promise<string> {
+  /**
+   * For a client that keeps its session apart from its messages, as the chats do: claims the named session for the
+   * idempotency key of a message that is about to be sent to it.
+   *
+   * @returns The session that has answered the message before, in whatever process; else the named one, which later
+   * calls with the key return from now on.
+   * @throws `InvalidInputError` (rejects) for a key that cannot be used, `SessionStoreError` where the store failed.
+   */
+  claimSession(named: {
+    readonly flowName: string
+    readonly owner: string
+    readonly idempotencyKey: string
+    readonly sessionId: string
+  }): Promise<string> {
     return claimNamedSession(this.#context, named)
   }
 

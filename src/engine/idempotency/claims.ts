@@ -73,7 +73,7 @@ export async function claimId(control: TurnControl): Promise<Replay | undefined>
 }
 
 /** A message with a key whose client may name another session than the one that has answered the message. */
-export interface NamedMessage {
+interface NamedMessage {
   readonly flowName: string
   readonly owner: string
   readonly idempotencyKey: string
