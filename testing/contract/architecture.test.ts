@@ -300,16 +300,12 @@ const entangled: Readonly<Record<string, string>> = {
   'src/stores/keyv <> src/stores/keyv/drivers/redis': 'the same types',
   'src/stores/keyv <> src/stores/keyv/drivers/sqlite': 'the same types',
   'src/stores/keyv <> src/stores/keyv/layout': 'the same types',
-  'testing/conversation <> testing/fake-session-store': 'a fake store waits on the clock of a conversation',
-  'testing/conversation <> testing/flow-coverage': 'a conversation counts coverage, which plays conversations',
 }
 
 /** Folders of more than 14 files, each with its reason. This list may only shrink, too. */
 const wide: Readonly<Record<string, string>> = {
   'adapters/client 16': 'one file for each part of a chat',
   'src/stores/keyv/drivers/redis 15': 'one file for each group of commands',
-  'testing/conversation 34': 'not divided yet',
-  'testing/suites/stores 36': 'not divided yet',
 }
 
 describe('the folders', () => {
