@@ -11,7 +11,7 @@ import { type Chat, type ChatSessions, nameOf } from './chat-sessions.js'
 import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
 /** The part of a `FlowEngine` that chats use: an application may put an object of its own in front of one. */
-export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession'> &
+export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession' | 'claimSession'> &
   Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
 
 /** A message of the user, as both protocols have one. */
@@ -60,8 +60,7 @@ interface ChosenSession {
 export class ChatTurns {
   /** By chat, in the order in which their messages arrived. */
   readonly #running = new Map<string, readonly RunningTurn[]>()
-  /** Every `FlowEngine` has `claimSession`, which is not public. */
-  readonly #engine: ChatEngine & Partial<Pick<FlowEngine, 'claimSession'>>
+  readonly #engine: ChatEngine
   readonly #sessions: ChatSessions
   readonly #report: (error: unknown) => void
 
@@ -173,8 +172,8 @@ export class ChatTurns {
     const sessionId = await this.#current(chat, [brought, kept], before, asked)
     if (sessionId === undefined || sessionId === brought) return { kept, sessionId }
     const { owner, flow: flowName } = chat
-    const claimed = await this.#engine.claimSession?.({ flowName, owner, idempotencyKey: asked.key, sessionId })
-    return { kept, sessionId: claimed ?? sessionId }
+    const claimed = await this.#engine.claimSession({ flowName, owner, idempotencyKey: asked.key, sessionId })
+    return { kept, sessionId: claimed }
   }
 
   /**

@@ -68,8 +68,8 @@ export function createChatHandler(
   pathOption: string,
   createRoutes: (context: ChatContext) => (path: string) => ChatRoute | undefined,
 ): ChatHandler {
-  if (typeof engine?.stream !== 'function' || typeof engine.getSession !== 'function') {
-    throw notAnEngine(engine, caller)
+  for (const method of ['stream', 'getSession', 'claimSession'] as const) {
+    if (typeof engine?.[method] !== 'function') throw notAnEngine(engine, caller)
   }
   checkChatOptions(options, caller, pathOption)
   checkFlow(engine, options.flow, caller)

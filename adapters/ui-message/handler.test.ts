@@ -77,7 +77,11 @@ function start({ engine: engineOptions, options, documents = new Map() }: SetUp 
 }
 
 function frontOf(engine: FlowEngine): ChatEngine {
-  return { stream: engine.stream.bind(engine), getSession: engine.getSession.bind(engine) }
+  return {
+    stream: engine.stream.bind(engine),
+    getSession: engine.getSession.bind(engine),
+    claimSession: engine.claimSession.bind(engine),
+  }
 }
 
 function message(id: string, text: string): object {
@@ -405,6 +409,26 @@ describe('a page that brings a session which has ended', () => {
       expect(await new Page(send).say('m4', 'On')).toMatchObject({ session: [...documents.keys()].at(-1) })
     },
   )
+
+  test('gets the recorded reply of another process, whose session has ended', async () => {
+    const documents = new Map<string, SessionDocument>()
+    let kept: string | undefined
+    const chats: ChatSessions = {
+      load: async () => kept,
+      save: async (_chat, session) => {
+        kept = session
+      },
+    }
+    const [one, other] = [1, 2].map(() => talking(gate(), documents, { chats })) as [
+      ReturnType<typeof start>,
+      ReturnType<typeof start>,
+    ]
+    await new Page(one.send).say('m1', 'Hello')
+    await new Page(one.send).say('m2', 'bye')
+    await new Page(other.send).say('m3', 'New')
+    expect(await new Page(other.send).say('m2', 'bye')).toMatchObject({ sessionState: 'completed' })
+    expect(saidIn(documents)).toEqual([['Hello', 'bye'], ['New']])
+  })
 
   test('gets the recorded failure of the message that aborted one', async () => {
     const documents = new Map<string, SessionDocument>()

@@ -61,26 +61,28 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
   const timeoutMs = policy.timeoutMs ?? defaultTimeoutMs
   const control = controlOfSummary(turn, committed.id, timeoutMs)
   const startedAt = monotonicTime(clock)
-  control.startedAt = startedAt
+  control.work.startedAt = startedAt
   const stopDeadline = setDeadline(clock, timeoutMs, () => {
-    control.abort(new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }))
+    control.work.abort(
+      new FlowError({ code: 'TURN_TIMEOUT', message: `The summary took longer than ${timeoutMs} ms.` }),
+    )
   })
   const before = { ...task.usage }
   const swap = (summary: Message | undefined): Promise<number | undefined> =>
     swapSummary(turn, control, { committed, namespace, oldest, summary, usage: { before, after: task.usage } })
-  turns.add(control)
+  turns.add(control.work)
   try {
     if (session.closing) throw new EngineClosedError()
     const summary = await summarize(control, task)
     // The swap has deadlines of its own (the wait for the lock, session.access), and must not be aborted.
-    control.finishWork()
+    control.work.finish()
     const kept = await swap(summary)
     if (kept === undefined) throw new SessionConflictError({ sessionId: committed.id })
     const durationMs = elapsedMs(clock, startedAt)
     control.report('memory:compacted', { namespace, removed: oldest.length, kept, durationMs })
     return true
   } catch (thrown) {
-    control.finishWork()
+    control.work.finish()
     const error = asFlowError(thrown)
     control.report('memory:compaction-failed', { namespace, code: error.code })
     if (leavesSessionUnchanged(error)) return false
@@ -97,10 +99,10 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
  * The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls.
  */
 function controlOfSummary(
-  { engine, flowName, turnId, requestId, owner }: TurnControl,
+  { engine, input, flowName, turnId }: TurnControl,
   sessionId: string,
   timeoutMs: number,
 ): TurnControl {
   const limits = { ...engine.limits, turnTimeoutMs: timeoutMs, maxModelCallsPerTurn: Number.POSITIVE_INFINITY }
-  return new TurnControl({ ...engine, limits }, flowName, sessionId, { turnId, requestId, owner })
+  return new TurnControl({ ...engine, limits }, input, flowName, sessionId, { turnId })
 }

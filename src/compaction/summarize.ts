@@ -51,7 +51,7 @@ export async function summarize(control: TurnControl, task: SummaryTask): Promis
   const maxCharacters = policy.maxSummaryCharacters ?? 8_000
   const number = messages.at(-1)?.turn ?? 0
   const draft = { usage, budget, modelCalls, turnNumber: number }
-  const { parts, resolved, finishReason } = await control.race(() =>
+  const { parts, resolved, finishReason } = await control.work.race(() =>
     chooseModel(control, draft, {
       stepId: `memory:${namespace}`,
       models,

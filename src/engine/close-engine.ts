@@ -1,7 +1,8 @@
 /** How an engine closes: turns and summaries under way may finish, then they are aborted, then the store is closed. */
 import { EngineClosedError } from '../errors/engine-errors.js'
 import { writeAttempts } from '../session/store-access.js'
-import type { EngineContext, RunningTurn } from './create-context.js'
+import { atMost } from './core/at-most.js'
+import type { EngineContext, RunningTurn } from './core/engine-context.js'
 
 /** @throws `SessionStoreError` (rejects) where the store could not be closed. */
 export async function closeEngine(engine: EngineContext): Promise<void> {
@@ -13,18 +14,6 @@ export async function closeEngine(engine: EngineContext): Promise<void> {
   // Aborted turns are settled at once. A commit, or a write of effects, has deadlines of its own.
   await atMost(engine, limits.storeTimeoutMs * writeAttempts, Promise.all(Array.from(turns, settled)))
   await session.access.close()
-}
-
-/** Waits until `work` is settled, but at most so long. */
-export async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const deadline = deadlines.set(ms, () => resolve())
-    const finish = (): void => {
-      deadline?.cancel()
-      resolve()
-    }
-    work.then(finish, finish)
-  })
 }
 
 function settled(turn: RunningTurn): Promise<void> {

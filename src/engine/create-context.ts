@@ -1,10 +1,10 @@
-/** What the modules of one engine share. It is made once, by the constructor of the engine; nothing in it is global. */
+/** Makes what the modules of one engine share. */
 import { type Clock, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { Deadlines } from '../config/deadlines.js'
 import { FlowError } from '../errors/flow-error.js'
 import { FlowRegistry } from '../flow/flow-registry.js'
-import type { FlowLogger, FlowServices } from '../flow/turn.js'
+import type { FlowServices } from '../flow/turn.js'
 import { ModelRegistry } from '../model/model-registry.js'
 import { FlowSession } from '../session/flow-session.js'
 import { StoreAccess, type StoreWatch } from '../session/store-access.js'
@@ -12,55 +12,16 @@ import { checkStore, createStore } from '../stores/create-store.js'
 import { AfterTurnTasks } from './after-turn-tasks.js'
 import { OwnerBudgets } from './budgets/owner-budgets.js'
 import { consoleLogger } from './console-logger.js'
+import type { EngineContext, RunningTurn } from './core/engine-context.js'
 import { EngineEvents } from './core/engine-events.js'
-import { type EngineLimits, resolveLimits } from './core/engine-limits.js'
-import type { FlowEngineOptions, IdKind } from './core/engine-options.js'
+import { resolveLimits } from './core/engine-limits.js'
+import type { FlowEngineOptions } from './core/engine-options.js'
 import { createGenerateId } from './core/ids.js'
 import { Arrivals } from './idempotency/arrivals.js'
 import { Claims } from './idempotency/claims.js'
 import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { Admission } from './lock/admission.js'
-import { type ModelSettings, resolveModelOptions } from './model-call/model-options.js'
-import { Readiness } from './readiness.js'
-
-/** A turn or a summary under way, as far as an engine that closes has to know it. */
-export interface RunningTurn {
-  /** Ends the turn with an error. */
-  abort(error: FlowError): void
-  /** Called when the turn is settled. */
-  onSettled: (() => void) | undefined
-}
-
-/** The shared context of one engine. */
-export interface EngineContext extends ModelSettings {
-  readonly clock: Clock
-  readonly deadlines: Deadlines
-  readonly limits: EngineLimits
-  readonly generateId: (kind: IdKind) => string
-  readonly events: EngineEvents
-  readonly flows: FlowRegistry
-  readonly models: ModelRegistry
-  readonly session: FlowSession
-  readonly services: FlowServices
-  readonly logger: FlowLogger
-  readonly unknownSession: 'new' | 'reject'
-  readonly onTurnError: 'abort' | 'rollback'
-  readonly errorText: NonNullable<FlowEngineOptions['errorText']>
-  readonly mask: FlowEngineOptions['mask']
-  readonly outdated: 'refuse' | 'restart'
-  readonly busy: NonNullable<FlowEngineOptions['busy']>
-  readonly admission: Admission
-  /** `undefined` where owners have no budget. */
-  readonly ownerBudgets: OwnerBudgets | undefined
-  readonly turns: Set<RunningTurn>
-  readonly afterTurnTasks: AfterTurnTasks
-  readonly keyedTurns: KeyedTurns
-  readonly claims: Claims
-  readonly arrivals: Arrivals
-  /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
-  readonly workUnderWay: Map<string, Promise<unknown>>
-  readonly readiness: Readiness
-}
+import { resolveModelOptions } from './model-call/model-options.js'
 
 /**
  * Makes the context from the options of an engine.
@@ -113,10 +74,9 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     keyedTurns: new KeyedTurns({ clock, limits, events }),
-    claims: new Claims(clock),
+    claims: new Claims(session.access, clock),
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
-    readiness: new Readiness(session, clock),
   }
 }
 

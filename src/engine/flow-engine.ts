@@ -12,6 +12,7 @@ import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
+import type { EngineContext } from './core/engine-context.js'
 import type { EngineEventMap } from './core/engine-events.js'
 import type { EngineLimits } from './core/engine-limits.js'
 import type {
@@ -25,10 +26,11 @@ import type {
   RunResponseType,
 } from './core/engine-options.js'
 import type { FlowStream, StreamOptions } from './core/flow-stream.js'
-import { createEngineContext, type EngineContext } from './create-context.js'
+import { createEngineContext } from './create-context.js'
 import { checkEventName } from './event-names.js'
-import { claimNamedSession, type NamedSession } from './idempotency/claim-named-session.js'
+import { claimNamedSession } from './idempotency/claims.js'
 import { cancelTurn } from './lock/cancel-turn.js'
+import { Readiness } from './readiness.js'
 import { eraseOwner } from './sessions/erase-owner.js'
 import { getSession } from './sessions/get-session.js'
 import { listSessions } from './sessions/list-sessions.js'
@@ -51,6 +53,7 @@ import { executeTurn } from './turn/execute-turn.js'
  */
 export class FlowEngine {
   readonly #context: EngineContext
+  readonly #readiness: Readiness
   #closed: Promise<void> | undefined
 
   /**
@@ -63,6 +66,7 @@ export class FlowEngine {
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
     this.#context = createEngineContext(options)
+    this.#readiness = new Readiness(this.#context)
     this.#context.models.registerProviders(options.providers ?? [], true)
     this.#context.models.registerModels(options.models ?? [], true)
     if (options.flows !== undefined) this.registerFlows(options.flows)
@@ -306,8 +310,20 @@ export class FlowEngine {
     if (events.hasListeners('auth:refused')) events.emit('auth:refused', { ...refusal, at: clock.now() })
   }
 
-  /** For the chat handlers: see {@link claimNamedSession}. @internal */
-  claimSession(named: NamedSession): Promise<string> {
+  /**
+   * For a client that keeps its session apart from its messages, as the chats do: claims the named session for the
+   * idempotency key of a message that is about to be sent to it.
+   *
+   * @returns The session that has answered the message before, in whatever process; else the named one, which later
+   * calls with the key return from now on.
+   * @throws `InvalidInputError` (rejects) for a key that cannot be used, `SessionStoreError` where the store failed.
+   */
+  claimSession(named: {
+    readonly flowName: string
+    readonly owner: string
+    readonly idempotencyKey: string
+    readonly sessionId: string
+  }): Promise<string> {
     return claimNamedSession(this.#context, named)
   }
 
@@ -364,7 +380,7 @@ export class FlowEngine {
    * asked at most once in a second, however often this is called, and nothing is written.
    */
   isReady(): Promise<boolean> {
-    return this.#context.readiness.isReady()
+    return this.#readiness.isReady()
   }
 
   /**

@@ -18,7 +18,7 @@ export class Readiness {
   #check: Promise<boolean> | undefined
   #askedAt = 0
 
-  constructor(session: FlowSession, clock: Clock) {
+  constructor({ session, clock }: { readonly session: FlowSession; readonly clock: Clock }) {
     this.#session = session
     this.#clock = clock
   }

@@ -50,8 +50,8 @@ export class FlowRegistry {
   #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
-   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows its
-   * type, which this folder may not import.
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows
+   * its type, which this folder may not import.
    */
   compactorOf(flowName: string): unknown {
     return this.#flows.get(flowName)?.compactor

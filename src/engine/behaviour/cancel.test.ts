@@ -264,13 +264,15 @@ test('a batch flow during its checkpoint: resolves when that is written', async 
 
 test('a turn that a runtime has dropped is not waited for longer than a write may take', async () => {
   const { engine, session, clock } = await busyTalk()
-  const control = {
+  const turn = {
     engine: { flows: { get: () => undefined }, busy: 'queue' },
-    isAbortable: true,
-    abort: () => undefined,
+    input: {},
+    work: { isAbortable: true, abort: () => undefined },
+    contend: () => turn,
+    isCancelled: false,
     loseLock: () => undefined,
   }
-  const dropped: LockWait = { holder: 'turn', counted: true, turn: { control, input: {} } }
+  const dropped: LockWait = { holder: 'turn', counted: true, turn }
   void engine.getFlowSession().hold(
     session,
     () => never(),

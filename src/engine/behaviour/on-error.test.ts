@@ -36,7 +36,7 @@ import {
   type Transition,
   type Turn,
 } from '../../index.js'
-import { TurnControl } from '../turn/control/turn-control.js'
+import { TurnWork } from '../turn/control/turn-work.js'
 
 afterEach(expectNothingLeft)
 
@@ -563,7 +563,7 @@ describe('it is not asked for', () => {
     new TurnTimeoutError({ timeoutMs: 1, phase: 'turn' }),
   ])('$code', async (error) => {
     // What the flow throws stands for a failure of the engine itself.
-    const isOwn = vi.spyOn(TurnControl.prototype, 'isOwn').mockReturnValue(true)
+    const isOwn = vi.spyOn(TurnWork.prototype, 'isOwn').mockReturnValue(true)
     const { say } = await started(
       answering(
         sorry,

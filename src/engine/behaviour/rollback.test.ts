@@ -23,7 +23,7 @@ import {
   Step,
   type Turn,
 } from '../../index.js'
-import { TurnControl } from '../turn/control/turn-control.js'
+import { TurnWork } from '../turn/control/turn-work.js'
 
 afterEach(expectNothingLeft)
 
@@ -234,7 +234,7 @@ describe('what leaves a session alone still does', () => {
     '$code',
     async (error) => {
       // What the flow throws stands for a failure of the engine itself.
-      const isOwn = vi.spyOn(TurnControl.prototype, 'isOwn').mockReturnValue(true)
+      const isOwn = vi.spyOn(TurnWork.prototype, 'isOwn').mockReturnValue(true)
       const flow = flowOf('Talk', (turn) => {
         if (turn.message === 'fail') throw error
         return reply('hello')

@@ -10,7 +10,7 @@ import type { AnyFlowError } from '../../errors/flow-error.js'
 import { FlowError } from '../../errors/flow-error.js'
 import { cutText } from '../../util/cut-text.js'
 import { redact, redacted } from '../../util/redaction.js'
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
 import { maskText } from './mask-text.js'
 

@@ -1,7 +1,9 @@
 /** What an operation finds under an ID for a caller who names an owner, perhaps nobody. */
-import { isMalformed } from '../../errors/session-errors.js'
+import { isMalformed, SessionFlowMismatchError } from '../../errors/session-errors.js'
+import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { ownerOf } from '../../session/session-codec.js'
-import type { EngineContext } from '../create-context.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import type { EngineContext } from './engine-context.js'
 import type { EngineEventMap } from './engine-events.js'
 
 /** Who asks: the owner that a caller names, perhaps nobody. */
@@ -67,4 +69,11 @@ export function reportForeign(
     ...(typeof owner === 'string' ? { owner } : {}),
     at: clock.now(),
   })
+}
+
+/** @throws `SessionFlowMismatchError` */
+export function checkFlowName(document: SessionDocument, flowClass: FlowConstructor): void {
+  const { name } = document.flow
+  if (name === flowClass.id || flowClass.aliases.includes(name)) return
+  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
 }

@@ -1,6 +1,7 @@
 /** The IDs of one engine: random ones, or those of the application's own function, which are checked. */
+import { invalidInput } from '../../errors/engine-errors.js'
+import { isSessionId } from '../../util/patterns.js'
 import { createRandomId } from '../../util/random-id.js'
-import { checkId } from '../input/check-input.js'
 import type { IdKind } from './engine-options.js'
 
 /**
@@ -20,4 +21,14 @@ export function createGenerateId(generateId: ((kind: IdKind) => string) | undefi
     return (kind) => randomId(lengths[kind])
   }
   return (kind) => checkId(generateId(kind), `generateId('${kind}')`)
+}
+
+/**
+ * Checks an ID of any kind.
+ *
+ * @throws `InvalidInputError`
+ */
+export function checkId(id: unknown, name: string): string {
+  if (typeof id === 'string' && isSessionId(id)) return id
+  throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
 }

@@ -1,5 +1,5 @@
 /** The name of a flow, as events and logs may have it. */
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from './engine-context.js'
 
 /**
  * The registered name of a flow that a caller names by it, or by a former one; empty where there is none. A flow that

@@ -6,7 +6,7 @@
 import { factsOf } from '../../errors/error-facts.js'
 import type { AnyFlowError } from '../../errors/flow-error.js'
 import { decodeSession } from '../../session/session-codec.js'
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from './engine-context.js'
 import type { SessionState } from './engine-options.js'
 import { loadFor, reportForeign } from './foreign-session.js'
 

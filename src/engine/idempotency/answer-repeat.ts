@@ -1,15 +1,13 @@
 /** A repeat is answered with the recorded outcome: nothing is run, and nothing is written. */
 import { FlowError } from '../../errors/flow-error.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
-import type { TurnInput } from '../input/check-input.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
-import { claimId } from './claim-session.js'
+import { claimId, readStored } from './claims.js'
 import { type Replay, replayOf, reportReplay } from './receipts.js'
-import { readStored } from './stored-session.js'
 
 /** Ends the turn of a repeat with the recorded outcome. */
 export function answerRepeat(control: TurnControl, { result, turnId }: Replay): TurnOutcome {
-  control.finishWork()
+  control.work.finish()
   control.sessionId = result.response.session
   const { engine, ids, owner } = control
   reportReplay(engine, { ...ids, turnId, owner, joined: false })
@@ -25,14 +23,15 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
  * @returns `undefined` where there is none, or where it is to be found under the lock.
  * @throws `IdempotencyMismatchError`, as `replayOf` does, and `SessionStoreError` where a claim failed.
  */
-export function replayBeforeLock(control: TurnControl, input: TurnInput): Promise<Replay | undefined> | undefined {
+export function replayBeforeLock(control: TurnControl): Promise<Replay | undefined> | undefined {
   const { engine } = control
-  const { sessionId, owner, idempotency } = input
+  const { sessionId, owner, idempotency } = control.input
   // A flow that is not registered, or hidden, has no sessions: nothing is claimed for it.
-  if (sessionId === undefined) return control.flowName === '' ? undefined : claimId(control, input)
-  const mustWait = engine.session.isLocked(sessionId, input) || engine.arrivals.before(input) !== undefined
+  if (sessionId === undefined) return control.flowName === '' ? undefined : claimId(control)
+  const mustWait =
+    engine.session.isLocked(sessionId, control.input) || engine.arrivals.before(control.input) !== undefined
   if (!mustWait || isAlwaysQueued(engine)) return undefined
-  return engine.arrivals.look(input, async () => {
+  return engine.arrivals.look(control.input, async () => {
     const stored = await readStored(control, sessionId, owner)
     return stored && replayOf(stored, idempotency)
   })

@@ -1,8 +1,4 @@
-/** The session and the owner that a request names. Only requests that name the same ones wait for each other. */
-interface Named {
-  readonly sessionId?: string | undefined
-  readonly owner?: string | undefined
-}
+import type { NamedSession } from '../core/engine-context.js'
 
 /**
  * Keeps the requests of a session in the order in which they came, while some of them read the session to see whether
@@ -16,12 +12,12 @@ export class Arrivals {
   readonly #last = new Map<string, Promise<void>>()
 
   /** The requests that came before and still look; `undefined` where none does. */
-  before(named: Named): Promise<void> | undefined {
+  before(named: NamedSession): Promise<void> | undefined {
     return named.sessionId === undefined || this.#last.size === 0 ? undefined : this.#last.get(nameOf(named))
   }
 
   /** Runs `look` after those of the requests that came before. */
-  look<T>(named: Named, look: () => Promise<T>): Promise<T> {
+  look<T>(named: NamedSession, look: () => Promise<T>): Promise<T> {
     const name = nameOf(named)
     const result = (this.#last.get(name) ?? Promise.resolve()).then(look)
     const end = (): void => {
@@ -33,6 +29,6 @@ export class Arrivals {
   }
 }
 
-function nameOf({ sessionId, owner }: Named): string {
+function nameOf({ sessionId, owner }: NamedSession): string {
   return JSON.stringify([sessionId, owner ?? null])
 }

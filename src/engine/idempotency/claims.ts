@@ -1,12 +1,23 @@
 /**
- * The ID of a session that a request with a key starts. It is claimed before the session is made: every repeat of the
- * request, in whatever process, gets the same ID, and finds there what the first one stored.
+ * The session that a request with a key starts, or is sent to. Its ID is claimed before the session is made: every
+ * repeat of the request, in whatever process, gets the same ID, and finds there what the first one stored. If a repeat
+ * claimed an ID before, that session is looked at: it may have the answer, or go on because the turn that made it was
+ * rolled back. One that has ended without an answer is passed over, and the next ID is claimed, so that the repeats of
+ * a request meet again.
  */
 import { type Clock, monotonicTime } from '../../config/clock.js'
+import { decodeSession } from '../../session/session-codec.js'
+import type { SessionDocument } from '../../session/session-document.js'
 import type { StoreAccess } from '../../session/store-access.js'
 import { MemoryClaims } from '../../stores/claims.js'
 import { digestOf } from '../../util/digest.js'
-import type { RequestKey } from '../input/check-input.js'
+import type { EngineContext } from '../core/engine-context.js'
+import { checkFlowName, loadFor } from '../core/foreign-session.js'
+import { registeredName } from '../core/registered-name.js'
+import type { RequestKey } from '../core/turn-input.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
+import { hasReceipt, type Replay, replayOf } from './receipts.js'
+import { requestKeyOf } from './request-key.js'
 
 /** How long a claim is kept: 24 hours. */
 const claimMs = 24 * 60 * 60 * 1000
@@ -15,9 +26,11 @@ const claimMs = 24 * 60 * 60 * 1000
 export class Claims {
   /** For a store without `claim`: it knows the repeats of this process only. */
   readonly #local = new MemoryClaims()
+  readonly #access: StoreAccess
   readonly #clock: Clock
 
-  constructor(clock: Clock) {
+  constructor(access: StoreAccess, clock: Clock) {
+    this.#access = access
     this.#clock = clock
   }
 
@@ -28,9 +41,87 @@ export class Claims {
    * @returns `sessionId`, or the one that was claimed before.
    * @throws `SessionStoreError` where the store failed.
    */
-  async claim(access: StoreAccess, { claim }: RequestKey, round: number, sessionId: string): Promise<string> {
+  async claim({ claim }: RequestKey, round: number, sessionId: string): Promise<string> {
     const key = round === 0 ? claim : digestOf(`${claim} ${round}`)
-    if (access.canClaim) return access.claim(key, sessionId, claimMs)
+    if (this.#access.canClaim) return this.#access.claim(key, sessionId, claimMs)
     return this.#local.claim(key, sessionId, claimMs, monotonicTime(this.#clock))
+  }
+}
+
+/**
+ * Claims the ID of a session for the turn: `claimed` of its contention.
+ *
+ * @returns The recorded outcome, where an earlier request has it.
+ * @throws `SessionStoreError` where the store cannot keep a claim, `IdempotencyMismatchError` as `replayOf` does.
+ */
+export async function claimId(control: TurnControl): Promise<Replay | undefined> {
+  const { engine } = control
+  const requestKey = control.requestKey as RequestKey
+  const contention = control.contend()
+  for (let round = (contention.claimed?.round ?? -1) + 1; ; round++) {
+    const ownId = engine.generateId('session')
+    const id = await engine.claims.claim(requestKey, round, ownId)
+    // Nobody else has ever seen an ID that was made just now.
+    contention.claimed = { id, isNew: id === ownId, round }
+    engine.keyedTurns.addSession(control, id)
+    if (id === ownId) return undefined
+    const stored = await readStored(control, id, control.owner)
+    const replay = stored && replayOf(stored, requestKey)
+    if (replay !== undefined) return replay
+    if (stored === undefined || stored.runStatus === 'running') return undefined
+  }
+}
+
+/** A message with a key whose client may name another session than the one that has answered the message. */
+interface NamedMessage {
+  readonly flowName: string
+  readonly owner: string
+  readonly idempotencyKey: string
+  readonly sessionId: string
+}
+
+/**
+ * Claims the named session for the key.
+ *
+ * @returns The session that has answered an earlier request with the key; else the named one, which later requests find
+ * by the key from now on.
+ * @throws `InvalidInputError` for a key that cannot be used, `SessionStoreError` where the store failed.
+ */
+export async function claimNamedSession(engine: EngineContext, named: NamedMessage): Promise<string> {
+  const { flowName, owner, idempotencyKey, sessionId } = named
+  const message = { userMessage: '', attachments: [], context: undefined, owner }
+  const idempotency = requestKeyOf(idempotencyKey, message, flowName)
+  const looking = { engine, flowName: registeredName(engine, { flowName, hideFlow: undefined }) }
+  for (let round = 0; ; round++) {
+    const claimed = await engine.claims.claim(idempotency, round, sessionId)
+    if (claimed === sessionId) return sessionId
+    if (hasReceipt(await readStored(looking, claimed, owner), { idempotency })) return claimed
+  }
+}
+
+/** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */
+type Reader = Pick<TurnControl, 'engine' | 'flowName'> & Partial<Pick<TurnControl, 'turnId'>>
+
+/**
+ * A session as it is stored now, read without its lock, only to see whether it has the answer to a request; `undefined`
+ * where it is not the owner's and flow's, or cannot be read.
+ */
+export async function readStored(
+  { engine, flowName, turnId }: Reader,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<SessionDocument | undefined> {
+  const flowClass = engine.flows.get(flowName)
+  if (flowClass === undefined) return undefined
+  const turn = turnId === undefined ? {} : { turnId }
+  try {
+    const { stored } = await loadFor(engine, sessionId, { owner, ...turn })
+    if (stored === undefined) return undefined
+    const document = decodeSession(stored, sessionId)
+    checkFlowName(document, flowClass)
+    return document
+  } catch {
+    // A turn would fail with it, or find it mended.
+    return undefined
   }
 }

@@ -14,9 +14,9 @@ const outcome = successEnvelope('session-1', reply, false)
 const control = {
   turnId: 'turn-1',
   flowName: 'Talk',
-  stream: undefined,
   isCancelled: false,
   outcome: new Promise<never>(() => undefined),
+  readFrom: () => undefined,
 }
 
 function inputOf(sessionId: string | undefined) {
@@ -27,10 +27,10 @@ function inputOf(sessionId: string | undefined) {
 test('a repeat runs by itself where the turn that it joined never settles: the runtime dropped it', async () => {
   const clock = new VirtualClock()
   const turns = new KeyedTurns({ clock, limits, events })
-  const input = inputOf('session-1')
-  void turns.run(control, input, undefined, () => new Promise(() => undefined))
+  const turn = { ...control, input: inputOf('session-1') }
+  void turns.run(turn, () => new Promise(() => undefined))
   let runs = 0
-  const repeat = turns.run(control, input, undefined, async () => {
+  const repeat = turns.run(turn, async () => {
     runs++
     return outcome
   })
@@ -44,12 +44,12 @@ test('a repeat runs by itself where the turn that it joined never settles: the r
 
 test('a turn that has ended is joined no more', async () => {
   const turns = new KeyedTurns({ clock: new VirtualClock(), limits, events })
-  const input = inputOf(undefined)
-  turns.addSession(control, input, 'session-2')
+  const turn = { ...control, input: inputOf(undefined) }
+  turns.addSession(turn, 'session-2')
   for (const expected of [1, 2]) {
     let runs = expected - 1
-    await turns.run(control, input, undefined, async () => {
-      turns.addSession(control, input, 'session-1')
+    await turns.run(turn, async () => {
+      turns.addSession(turn, 'session-1')
       runs++
       return outcome
     })

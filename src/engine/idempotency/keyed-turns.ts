@@ -6,11 +6,11 @@
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { onAbort } from '../../util/on-abort.js'
+import type { KeyedTurn } from '../core/engine-context.js'
 import type { EngineEvents } from '../core/engine-events.js'
 import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
-import type { RequestKey, TurnInput } from '../input/check-input.js'
-import type { TurnStream } from '../stream/turn-stream.js'
+import type { RequestKey, TurnInput } from '../core/turn-input.js'
 import { reportReplay } from './receipts.js'
 
 /** What has to be known of the engine. */
@@ -20,20 +20,9 @@ interface Engine {
   readonly events: EngineEvents
 }
 
-/** What has to be known of a turn. */
-interface JoinableTurn {
-  readonly turnId: string
-  readonly flowName: string
-  readonly stream: TurnStream | undefined
-  /** Whether `engine.cancel` ended it. */
-  readonly isCancelled: boolean
-  /** Resolves when the turn is settled. */
-  readonly outcome: Promise<TurnOutcome>
-}
-
 /** What a repeat of one request waits for. */
 interface Entry {
-  readonly control: JoinableTurn
+  readonly control: KeyedTurn
   /** The signal of the turn's own caller. */
   readonly signal: AbortSignal | undefined
   /** The digest of the request. */
@@ -48,9 +37,9 @@ interface Entry {
 export class KeyedTurns {
   readonly #entries = new Map<string, Entry>()
   /** Under which names a turn is found. */
-  readonly #names = new WeakMap<JoinableTurn, Set<string>>()
+  readonly #names = new WeakMap<KeyedTurn, Set<string>>()
   /** The names of the turns that a turn has superseded, oldest first. */
-  readonly #followed = new WeakMap<JoinableTurn, readonly ReadonlySet<string>[]>()
+  readonly #followed = new WeakMap<KeyedTurn, readonly ReadonlySet<string>[]>()
   readonly #engine: Engine
 
   constructor(engine: Engine) {
@@ -64,25 +53,22 @@ export class KeyedTurns {
    * @throws `IdempotencyMismatchError` where another request runs under the key, `TurnAbortedError`
    * where the caller leaves.
    */
-  async run(
-    control: JoinableTurn,
-    input: TurnInput,
-    stream: TurnStream | undefined,
-    run: () => Promise<TurnOutcome>,
-  ): Promise<TurnOutcome> {
+  async run(control: KeyedTurn, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+    const { input } = control
     const { request } = input.idempotency as RequestKey
     const name = nameOf(input, input.sessionId)
     for (let current = this.#entries.get(name); current !== undefined; current = this.#entries.get(name)) {
       if (current.request !== request) throw new IdempotencyMismatchError()
-      stream?.follow(current.isSuperseded ? undefined : current.control.stream)
+      control.readFrom(current.isSuperseded ? undefined : current.control)
       const outcome = await this.#join(input, name, current)
       if (outcome !== undefined) return outcome
     }
-    return this.#begin(control, input, name, run)
+    return this.#begin(control, name, run)
   }
 
   /** Notes the session in which a turn goes on, so that a repeat joins it that names this one, or none. */
-  addSession(control: JoinableTurn, input: TurnInput, sessionId: string): void {
+  addSession(control: KeyedTurn, sessionId: string): void {
+    const { input } = control
     const entry = this.#entries.get(nameOf(input, input.sessionId))
     if (entry?.control !== control) return
     for (const name of [nameOf(input, sessionId), nameOf(input, undefined)]) {
@@ -94,7 +80,7 @@ export class KeyedTurns {
    * Lets the repeats of turns that a newer one superseded wait until that one is settled, or the last of those that
    * supersede it in turn. At most as many messages are known as could have waited, so that they take no more memory.
    */
-  follow(superseded: readonly JoinableTurn[], newer: JoinableTurn): void {
+  follow(superseded: readonly KeyedTurn[], newer: KeyedTurn): void {
     const all = superseded.flatMap((former) => {
       const own = this.#names.get(former)
       return [...(this.#followed.get(former) ?? []), ...(own === undefined ? [] : [own])]
@@ -115,18 +101,14 @@ export class KeyedTurns {
     })
   }
 
-  async #begin(
-    control: JoinableTurn,
-    input: TurnInput,
-    name: string,
-    run: () => Promise<TurnOutcome>,
-  ): Promise<TurnOutcome> {
-    const { request } = input.idempotency as RequestKey
+  async #begin(control: KeyedTurn, name: string, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
+    const { idempotency, signal } = control.input
+    const { request } = idempotency as RequestKey
     let settle!: (outcome: TurnOutcome) => void
     const outcome = new Promise<TurnOutcome>((resolve) => {
       settle = resolve
     })
-    const entry: Entry = { control, signal: input.signal, request, isSuperseded: false, outcome }
+    const entry: Entry = { control, signal, request, isSuperseded: false, outcome }
     this.#add(control, name, entry)
     const result = await run()
     this.#remove(control, entry)
@@ -134,14 +116,14 @@ export class KeyedTurns {
     return result
   }
 
-  #add(control: JoinableTurn, name: string, entry: Entry): void {
+  #add(control: KeyedTurn, name: string, entry: Entry): void {
     const names = this.#names.get(control) ?? new Set()
     names.add(name)
     this.#names.set(control, names)
     this.#entries.set(name, entry)
   }
 
-  #remove(control: JoinableTurn, entry: Entry): void {
+  #remove(control: KeyedTurn, entry: Entry): void {
     for (const name of this.#names.get(control) ?? []) {
       const found = this.#entries.get(name)
       if (found === entry || found?.outcome === entry.outcome) this.#entries.delete(name)

@@ -11,7 +11,7 @@ import type { SessionDocument, SessionReceipt } from '../../session/session-docu
 import type { EngineEventMap, EngineEvents } from '../core/engine-events.js'
 import type { ExecuteResult } from '../core/engine-options.js'
 import { failureEnvelope, successEnvelope } from '../core/run-envelope.js'
-import type { RequestKey } from '../input/check-input.js'
+import type { RequestKey } from '../core/turn-input.js'
 
 /** A recorded outcome. */
 export interface Replay {

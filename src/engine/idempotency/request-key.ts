@@ -2,7 +2,7 @@
 import { invalidInput } from '../../errors/engine-errors.js'
 import { canonicalJson, digestOf } from '../../util/digest.js'
 import { isIdempotencyKey } from '../../util/patterns.js'
-import type { RequestKey, TurnInput } from '../input/check-input.js'
+import type { RequestKey, TurnInput } from '../core/turn-input.js'
 
 /** What makes two requests the same, and who sends them. */
 type Request = Pick<TurnInput, 'userMessage' | 'attachments' | 'context' | 'owner'>

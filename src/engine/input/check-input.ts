@@ -3,44 +3,15 @@
  * is accepted is copied, so that the caller cannot change it during the turn.
  */
 import { invalidInput } from '../../errors/engine-errors.js'
-import type { FilePart, ImagePart } from '../../model/message.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../../util/options.js'
-import { isRequestId, isSessionId } from '../../util/patterns.js'
+import { isRequestId } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../core/engine-limits.js'
 import type { FlowRunInput } from '../core/engine-options.js'
+import { checkId } from '../core/ids.js'
+import type { TurnInput } from '../core/turn-input.js'
 import { checkAttachments } from './check-attachments.js'
-
-/** The digests of an idempotency key. The first two are what a receipt has. */
-export interface RequestKey {
-  readonly key: string
-  /** Of the key and the request together: without the key it says nothing about the request. */
-  readonly request: string
-  /** Of the key, the owner and the flow: under it a store keeps the ID of the session that the request starts. */
-  readonly claim: string
-}
-
-/** The input of one turn, checked. */
-export interface TurnInput {
-  readonly flowName: string
-  readonly userMessage: string
-  /** Frozen, as its parts are. */
-  readonly attachments: readonly (ImagePart | FilePart)[]
-  /** `undefined` where a new session was asked for. */
-  readonly sessionId: string | undefined
-  /** For the flow context of a new session. */
-  readonly context: JsonObject | undefined
-  /** Names the request, so that it can be sent again. `undefined` where it has no key. */
-  readonly idempotency: RequestKey | undefined
-  readonly signal: AbortSignal | undefined
-  readonly owner: string | undefined
-  readonly requestId: string | undefined
-  /** `true` where the caller may not run the flow. */
-  readonly hideFlow: true | undefined
-  readonly serverContext: JsonObject | undefined
-  readonly waitUntil: FlowRunInput['waitUntil'] | undefined
-}
 
 /**
  * Checks a session ID; an absent or empty one asks for a new session.
@@ -49,16 +20,6 @@ export interface TurnInput {
  */
 export function checkSessionId(sessionId: unknown): string | undefined {
   return sessionId === undefined || sessionId === '' ? undefined : checkId(sessionId, 'sessionId')
-}
-
-/**
- * Checks an ID of any kind.
- *
- * @throws `InvalidInputError`
- */
-export function checkId(id: unknown, name: string): string {
-  if (typeof id === 'string' && isSessionId(id)) return id
-  throw invalidInput(`${name} must be 1 to 256 visible ASCII characters without a comma.`)
 }
 
 /**

@@ -1,13 +1,7 @@
 /** The turns of an engine that are under way, waiting ones included: at most `maxConcurrentTurns`. */
 import { type Clock, monotonicTime } from '../../config/clock.js'
+import type { AdmittedTurn } from '../core/engine-context.js'
 import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
-
-/** What has to be known of a turn. */
-export interface AdmittedTurn {
-  readonly owner?: string | undefined
-  /** Resolves when the turn is settled. */
-  readonly outcome?: Promise<unknown>
-}
 
 /** The places of one engine. */
 export class Admission {

@@ -8,10 +8,10 @@ import { monotonicTime } from '../../config/clock.js'
 import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../../errors/engine-errors.js'
 import type { HeldLock, WaitingRequest } from '../../session/lock/lock-request.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { limitExceeded } from '../core/engine-limits.js'
-import type { EngineContext } from '../create-context.js'
 import { hasReceipt } from '../idempotency/receipts.js'
-import type { RequestedTurn } from '../turn/control/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 
 type Policy = EngineContext['busy']
 
@@ -21,17 +21,17 @@ type Policy = EngineContext['busy']
  * @param queued - How many turns of its owner wait already.
  * @throws `SessionBusyError`, or `LimitExceededError` for a full queue.
  */
-export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock): void {
-  const { control } = turn
-  const { limits } = control.engine
+export function checkMayWait(turn: TurnControl, queued: number, lock: HeldLock): void {
+  const { engine } = turn
+  const { limits } = engine
   const policy = policyFor(turn, lock)
   if (policy === 'reject') throw new SessionBusyError()
   const stay = queued - waitersToSupersede(turn, policy, lock).length
   if (stay >= limits.maxQueuedTurnsPerSession) {
     throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
   }
-  control.queuedAt ??= monotonicTime(control.engine.clock)
-  control.report('turn:queued', { queued: stay })
+  turn.queuedAt ??= monotonicTime(engine.clock)
+  turn.report('turn:queued', { queued: stay })
 }
 
 /**
@@ -40,25 +40,26 @@ export function checkMayWait(turn: RequestedTurn, queued: number, lock: HeldLock
  *
  * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
  */
-export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionDocument): void {
+export function takePlace(turn: TurnControl, lock: HeldLock, loaded?: SessionDocument): void {
   const holder = turnOf(lock.holder)
   if (holder !== undefined && mayBeRepeat(holder)) {
-    turn.control.arrivedBehind = holder.control.turnId
-    turn.control.arrivedAfterCancel = holder.control.isCancelled
+    const contention = turn.contend()
+    contention.arrivedBehind = holder.turnId
+    contention.arrivedAfterCancel = holder.isCancelled
   }
   const policy = policyFor(turn, lock)
   const waiters = waitersToSupersede(turn, policy, lock, loaded)
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
-  const interrupted = underWay?.control.isAbortable === true ? underWay : undefined
+  const interrupted = underWay?.work.isAbortable === true ? underWay : undefined
   if (policy === 'interrupt') followSuperseded(turn, interrupted, waiters)
   for (const waiter of waiters) supersedeWaiter(waiter)
   if (interrupted !== undefined) {
-    interrupted.control.supersededBy = turn.control.turnId
-    interrupted.control.abort(new TurnSupersededError())
+    interrupted.contend().supersededBy = turn.turnId
+    interrupted.work.abort(new TurnSupersededError())
   }
   // Listeners may start turns. By now everything is in its place.
   for (const waiter of waiters) {
-    turnOf(waiter.wait)?.control.report('turn:superseded', { byTurnId: turn.control.turnId })
+    turnOf(waiter.wait)?.report('turn:superseded', { byTurnId: turn.turnId })
   }
 }
 
@@ -68,14 +69,14 @@ export function takePlace(turn: RequestedTurn, lock: HeldLock, loaded?: SessionD
  *
  * @param loaded - The session; `undefined` for a new one.
  */
-export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDocument | undefined): void {
+export function applyPolicy(control: TurnControl, loaded: SessionDocument | undefined): void {
   const { engine, lockHolder, isCancelled } = control
   const lock = lockHolder && engine.session.awaitedLock(lockHolder)
   const newer = lock === undefined ? [] : newcomers(control, lock, loaded)
   const isInterrupted = newer.some(
-    (turn) => !turn.control.arrivedAfterCancel && policyFor(turn, lock as HeldLock) === 'interrupt',
+    (turn) => turn.contention?.arrivedAfterCancel !== true && policyFor(turn, lock as HeldLock) === 'interrupt',
   )
-  if (isCancelled && !isInterrupted) control.abort(new TurnAbortedError())
+  if (isCancelled && !isInterrupted) control.work.abort(new TurnAbortedError())
   const newest = newer.at(-1)
   if (lock !== undefined && newest !== undefined) takePlace(newest, lock, loaded)
 }
@@ -84,17 +85,13 @@ export function applyPolicy(control: RequestedTurn['control'], loaded: SessionDo
  * The messages that arrived while the turn could be a repeat, and that supersede others. Those that
  * the policy refuses leave.
  */
-function newcomers(
-  { turnId }: RequestedTurn['control'],
-  lock: HeldLock,
-  loaded: SessionDocument | undefined,
-): RequestedTurn[] {
-  const newer: RequestedTurn[] = []
+function newcomers({ turnId }: TurnControl, lock: HeldLock, loaded: SessionDocument | undefined): TurnControl[] {
+  const newer: TurnControl[] = []
   for (const waiter of lock.waiting()) {
     const turn = turnOf(waiter.wait)
     // What came before this turn had the lock got its policy then. Another process may have answered a
     // message since it looked.
-    if (turn?.control.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
+    if (turn?.contention?.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
     const policy = policyFor(turn, lock)
     if (policy === 'reject') waiter.cancel(new SessionBusyError())
     else if (policy !== 'queue') newer.push(turn)
@@ -103,20 +100,20 @@ function newcomers(
 }
 
 /** What a turn does that has to wait. */
-function policyFor({ control, input }: RequestedTurn, lock: HeldLock): Policy {
+function policyFor(turn: TurnControl, lock: HeldLock): Policy {
   const underWay = turnOf(lock.holder)
   // Of two owners one is a stranger to the session. They meet only behind the application.
-  if (underWay === undefined || underWay.input.owner !== input.owner) return 'queue'
+  if (underWay === undefined || underWay.owner !== turn.owner) return 'queue'
   // A repeat of an answered message is not a turn. Whether this is one shows when the session is loaded.
   if (mayBeRepeat(underWay)) return 'queue'
-  const { engine, flowName } = underWay.control
+  const { engine, flowName } = underWay
   const policy = engine.flows.get(flowName)?.busy ?? engine.busy
-  return policy === 'reject' || flowName === control.flowName ? policy : 'queue'
+  return policy === 'reject' || flowName === turn.flowName ? policy : 'queue'
 }
 
 /** The turns that wait and that a newer one takes the place of. */
 function waitersToSupersede(
-  { control, input }: RequestedTurn,
+  turn: TurnControl,
   policy: Policy,
   lock: HeldLock,
   loaded?: SessionDocument,
@@ -124,13 +121,13 @@ function waitersToSupersede(
   if (policy !== 'interrupt') return []
   return Array.from(lock.waiting()).filter(({ wait }) => {
     const other = turnOf(wait)
-    if (other === undefined || other.control === control || hasReceipt(loaded, other.input)) return false
-    return other.input.owner === input.owner && other.control.flowName === control.flowName
+    if (other === undefined || other === turn || hasReceipt(loaded, other.input)) return false
+    return other.owner === turn.owner && other.flowName === turn.flowName
   })
 }
 
 function supersedeWaiter(waiter: WaitingRequest): void {
-  const other = (turnOf(waiter.wait) as RequestedTurn).control
+  const other = turnOf(waiter.wait) as TurnControl
   const error = new TurnSupersededError()
   other.failure = error.code
   waiter.cancel(error)
@@ -138,25 +135,25 @@ function supersedeWaiter(waiter: WaitingRequest): void {
 
 /** Notes what a turn has to know of those that it supersedes. */
 function followSuperseded(
-  { control }: RequestedTurn,
-  interrupted: RequestedTurn | undefined,
+  turn: TurnControl,
+  interrupted: TurnControl | undefined,
   waiters: readonly WaitingRequest[],
 ): void {
-  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].flatMap((turn) => turn?.control ?? [])
-  control.unstoredId = others.map(unstoredIdOf).find((id) => id !== undefined)
-  control.engine.keyedTurns.follow(others, control)
+  const others = [interrupted, ...waiters.map(({ wait }) => turnOf(wait))].filter((other) => other !== undefined)
+  turn.contend().unstoredId = others.map(unstoredIdOf).find((id) => id !== undefined)
+  turn.engine.keyedTurns.follow(others, turn)
 }
 
 /** The ID of the session that a turn was about to create, or that of one that it superseded. */
-function unstoredIdOf({ draft, sessionId, unstoredId }: RequestedTurn['control']): string | undefined {
-  return draft !== undefined && draft.loaded === undefined ? sessionId : unstoredId
+function unstoredIdOf({ draft, sessionId, contention }: TurnControl): string | undefined {
+  return draft !== undefined && draft.loaded === undefined ? sessionId : contention?.unstoredId
 }
 
 /** Whether a turn under way may turn out to be a repeat of an answered message, which runs nothing. */
-export function mayBeRepeat({ control, input }: RequestedTurn): boolean {
-  return input.idempotency !== undefined && !control.hasStarted
+export function mayBeRepeat({ input, hasStarted }: TurnControl): boolean {
+  return input.idempotency !== undefined && !hasStarted
 }
 
-function turnOf({ turn }: HeldLock['holder']): RequestedTurn | undefined {
-  return turn as RequestedTurn | undefined
+function turnOf({ turn }: HeldLock['holder']): TurnControl | undefined {
+  return turn as TurnControl | undefined
 }

@@ -2,11 +2,11 @@
 import { TurnAbortedError } from '../../errors/engine-errors.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import { writeAttempts } from '../../session/store-access.js'
-import { atMost } from '../close-engine.js'
+import { atMost } from '../core/at-most.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { CancelOptions } from '../core/engine-options.js'
 import { type Caller, reportForeign } from '../core/foreign-session.js'
-import type { EngineContext } from '../create-context.js'
-import type { RequestedTurn } from '../turn/control/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 import { mayBeRepeat } from './busy.js'
 
 /**
@@ -24,17 +24,16 @@ export async function cancelTurn(
     const found = turnUnderWay(engine, sessionId, options && { owner: options.owner, requestId: options.requestId })
     if (found === undefined) return false
     const { holder, turn } = found
-    const { control } = turn
-    if (control.isAbortable) {
-      control.isCancelled = true
+    if (turn.work.isAbortable) {
+      turn.contend().isCancelled = true
       // A repeat of an answered message runs nothing that could be cancelled: see run-turn.ts.
-      if (!mayBeRepeat(turn)) control.abort(new TurnAbortedError())
+      if (!mayBeRepeat(turn)) turn.work.abort(new TurnAbortedError())
     }
     // A second call shares the outcome of the first one.
-    if (!control.isCancelled) return false
+    if (!turn.isCancelled) return false
     // Aborted turns are settled at once, but for a write under way. One that a runtime has dropped never is.
     await atMost(engine, engine.limits.storeTimeoutMs * writeAttempts, holder.ended())
-    return control.failure === 'TURN_ABORTED'
+    return turn.failure === 'TURN_ABORTED'
   } catch {
     // The options may be any object of the caller's.
     return false
@@ -46,7 +45,7 @@ type CancelCaller = Caller & { readonly requestId: string | undefined }
 
 interface TurnUnderWay {
   readonly holder: LockHolder
-  readonly turn: RequestedTurn
+  readonly turn: TurnControl
 }
 
 /** The turn that has the lock of a session, if it is one that the caller may cancel. */
@@ -56,16 +55,16 @@ function turnUnderWay(
   caller: CancelCaller | undefined,
 ): TurnUnderWay | undefined {
   const turns = engine.session.holdersOf(sessionId).flatMap((holder) => {
-    const turn = holder.waitOf().turn as RequestedTurn | undefined
+    const turn = holder.waitOf().turn as TurnControl | undefined
     return turn === undefined ? [] : [{ holder, turn }]
   })
   // The application's own is any, but not first that of a stranger who is finding out that it is one.
   if (caller === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
-  const own = turns.find(({ holder, turn }) => turn.input.owner === caller.owner && !holder.isForeignTo(caller))
+  const own = turns.find(({ holder, turn }) => turn.owner === caller.owner && !holder.isForeignTo(caller))
   const other = own === undefined ? turns.find(({ holder }) => holder.isOwn) : undefined
   if (other !== undefined) {
     const { requestId } = caller
-    reportForeign(engine, { sessionId, operation: 'cancel', requestId }, caller, other.turn.input.owner)
+    reportForeign(engine, { sessionId, operation: 'cancel', requestId }, caller, other.turn.owner)
   }
   return own
 }

@@ -1,16 +1,15 @@
 /** How turns, deletes and summaries wait for the lock of their session. */
 import { TurnAbortedError, TurnTimeoutError } from '../../errors/engine-errors.js'
 import type { LockWait, SharedDelete } from '../../session/lock/lock-request.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { DeleteOptions } from '../core/engine-options.js'
-import type { EngineContext } from '../create-context.js'
-import type { TurnInput } from '../input/check-input.js'
-import type { RequestedTurn, TurnControl } from '../turn/control/turn-control.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
 import { checkMayWait, takePlace } from './busy.js'
 
 /** A turn is counted, and ends its wait when its caller cancels it. */
-export function turnWait(control: TurnControl, input: TurnInput): LockWait {
+export function turnWait(control: TurnControl): LockWait {
+  const { input } = control
   const { signal } = input
-  const turn: RequestedTurn = { control, input }
   const { timeoutMs, onTimeout } = waitTime(control.engine)
   // Without a spread: this is made for each turn, and a spread before so many properties takes longer than all of them.
   return {
@@ -22,9 +21,9 @@ export function turnWait(control: TurnControl, input: TurnInput): LockWait {
     caller: input,
     signal,
     onAbort: () => new TurnAbortedError({ cause: signal?.reason }),
-    turn,
-    onBlocked: (queued, lock) => checkMayWait(turn, queued, lock),
-    onQueued: (lock) => takePlace(turn, lock),
+    turn: control,
+    onBlocked: (queued, lock) => checkMayWait(control, queued, lock),
+    onQueued: (lock) => takePlace(control, lock),
     onTaken: () => control.loseLock(),
   }
 }

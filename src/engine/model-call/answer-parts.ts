@@ -3,6 +3,7 @@
  * promises. What the model itself did wrong is not an error here: a call whose arguments cannot be read is returned to
  * the model, and a call whose ID is missing or used already gets another.
  */
+
 import { ModelBlockedError } from '../../errors/engine-errors.js'
 import type { Message, MessagePart, TextPart, ToolCallPart } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'

@@ -21,6 +21,21 @@ import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attemp
 /** What a call of a model uses of the draft: that of a turn, or of the summary of a memory. */
 export type CallingDraft = Pick<TurnDraft, 'usage' | 'budget' | 'turnNumber' | 'modelCalls'>
 
+/** A call of one model: all its attempts. */
+interface Call {
+  readonly control: TurnControl
+  readonly draft: CallingDraft
+  readonly resolved: ResolvedModel
+}
+
+/** One attempt at a call. */
+interface Attempt {
+  readonly number: number
+  readonly startedAt: number
+  /** What it asks. */
+  readonly question: ModelQuestion
+}
+
 /**
  * Asks one model, and again where it fails with a transient error or its answer is empty.
  *
@@ -35,19 +50,20 @@ export async function attemptModel(
   const { clock, limits, circuitBreakers } = control.engine
   const { provider } = resolved.selection
   const breaker = circuitBreakers.of(provider)
+  const call = { control, draft, resolved }
   let asked = question
-  for (let attempt = 1; ; attempt++) {
-    const startedAt = monotonicTime(clock)
-    checkMayCall(draft, breaker, resolved, startedAt)
+  for (let number = 1; ; number++) {
+    const attempt = { number, startedAt: monotonicTime(clock), question: asked }
+    checkMayCall(draft, breaker, resolved, attempt.startedAt)
     let usage: TokenUsage | undefined
     try {
-      const response = await ask(control, draft, asked, resolved, attempt)
+      const response = await ask(call, attempt)
       usage = countForOwner(draft, resolved, response)
-      control.check()
+      control.work.check()
       addUsage(draft, resolved, usage)
       const parts = partsOf(response, answerContext(draft, question, resolved, limits.maxJsonDepth))
       checkNotEmpty(parts, response.finishReason)
-      reportEnd(control, draft, asked, resolved, attempt, startedAt, usage, parts)
+      reportEnd(call, attempt, usage, parts)
       reportWorking(control, breaker, provider)
       const answer = { parts, resolved, finishReason: response.finishReason }
       if (control.stream !== undefined) await streamWhole(control, question, answer)
@@ -55,12 +71,12 @@ export async function attemptModel(
     } catch (thrown) {
       const isAdded = usage !== undefined
       usage ??= countForOwner(draft, resolved, thrown as ModelFailure)
-      control.check()
+      control.work.check()
       if (!isAdded) addUsage(draft, resolved, usage)
-      reportEnd(control, draft, asked, resolved, attempt, startedAt, usage, asModelError(control, resolved, thrown))
-      const delayMs = delayAfter(control, draft, breaker, provider, attempt, thrown)
+      reportEnd(call, attempt, usage, asModelError(control, resolved, thrown))
+      const delayMs = delayAfter(call, breaker, number, thrown)
       if (delayMs === undefined) throw asModelError(control, resolved, thrown)
-      asked = await prepareNext(control, draft, question, asked, resolved, thrown, delayMs)
+      asked = await prepareNext(call, question, asked, thrown, delayMs)
     }
   }
 }
@@ -100,20 +116,14 @@ function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, usa
 }
 
 /** Begins an attempt. */
-function ask(
-  control: TurnControl,
-  draft: CallingDraft,
-  question: ModelQuestion,
-  resolved: ResolvedModel,
-  attempt: number,
-): Promise<ModelResponse> {
+function ask({ control, draft, resolved }: Call, { number: attempt, question }: Attempt): Promise<ModelResponse> {
   const { flowName, sessionId, stream } = control
   const { selection, model } = resolved
   if (control.hasListeners('model:start')) {
     control.emit('model:start', Object.assign(namesOf(draft, question, resolved), { attempt }))
   }
   // A listener may have cancelled the turn.
-  control.check()
+  control.work.check()
   draft.usage.modelCalls++
   draft.budget?.countCall()
   const { turnNumber, modelCalls: callNumber } = draft
@@ -131,7 +141,7 @@ async function streamWhole(
 ): Promise<void> {
   if (!streams || resolved.model.stream !== undefined) return
   await control.stream?.sendText(textOf(parts))
-  control.check()
+  control.work.check()
 }
 
 function reportWorking({ engine }: TurnControl, breaker: CircuitBreaker, provider: string): void {
@@ -145,14 +155,13 @@ function reportWorking({ engine }: TurnControl, breaker: CircuitBreaker, provide
  * @throws `BudgetExceededError` where there would be another attempt, but no budget for it.
  */
 function delayAfter(
-  control: TurnControl,
-  draft: CallingDraft,
+  { control, draft, resolved }: Call,
   breaker: CircuitBreaker,
-  provider: string,
   attempt: number,
   thrown: unknown,
 ): number | undefined {
   const { clock, modelRetry, random, events } = control.engine
+  const { provider } = resolved.selection
   const { isRetryable, retryAfterMs } = retryAdvice(thrown, clock.now())
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
     // A provider that refuses a request works, and so does one whose answer is empty.
@@ -165,7 +174,7 @@ function delayAfter(
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
   // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
-  if (now + delayMs >= control.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
+  if (now + delayMs >= control.work.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
   draft.budget?.check(draft.usage, delayMs)
   return delayMs
 }
@@ -177,53 +186,45 @@ function delayAfter(
  * @returns What the next one asks: after an empty answer with the reason for it.
  */
 async function prepareNext(
-  control: TurnControl,
-  draft: CallingDraft,
+  call: Call,
   question: ModelQuestion,
   asked: ModelQuestion,
-  resolved: ResolvedModel,
   thrown: unknown,
   delayMs: number,
 ): Promise<ModelQuestion> {
   const isEmpty = thrown instanceof EmptyAnswer
-  reportRetry(control, draft, question, resolved, isEmpty ? 'empty' : 'failure', delayMs)
-  if (isEmpty) return askedAgain(question, draft.turnNumber, thrown)
-  await pause(control, delayMs)
+  reportRetry(call, question, isEmpty ? 'empty' : 'failure', delayMs)
+  if (isEmpty) return askedAgain(question, call.draft.turnNumber, thrown)
+  await pause(call.control, delayMs)
   return asked
 }
 
 function pause(control: TurnControl, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     const stopTimer = setDeadline(control.engine.clock, delayMs, () => {
-      control.removePending(stopTimer)
+      control.work.removePending(stopTimer)
       resolve()
     })
-    control.addPending(stopTimer)
+    control.work.addPending(stopTimer)
   })
 }
 
 function reportRetry(
-  control: TurnControl,
-  draft: CallingDraft,
+  { control, draft, resolved }: Call,
   question: ModelQuestion,
-  resolved: ResolvedModel,
   reason: 'failure' | 'empty',
   delayMs: number,
 ): void {
   control.stream?.reset('retry')
   control.emit('model:retry', { ...namesOf(draft, question, resolved), reason, delayMs })
   // A listener may have cancelled the turn.
-  control.check()
+  control.work.check()
 }
 
 /** @param outcome - The answer, or why there is none. */
 function reportEnd(
-  control: TurnControl,
-  draft: CallingDraft,
-  question: ModelQuestion,
-  resolved: ResolvedModel,
-  attempt: number,
-  startedAt: number,
+  { control, draft, resolved }: Call,
+  { number: attempt, startedAt, question }: Attempt,
   usage: TokenUsage,
   outcome: readonly MessagePart[] | FlowError,
 ): void {

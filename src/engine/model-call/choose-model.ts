@@ -32,7 +32,7 @@ export async function chooseModel(
     try {
       return await attemptModel(control, draft, question, model)
     } catch (error) {
-      control.check()
+      control.work.check()
       const next = models[index + 1]
       if (next === undefined || !FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
       draft.budget?.check(draft.usage)

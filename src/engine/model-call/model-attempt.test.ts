@@ -6,8 +6,9 @@ import { VirtualClock } from '../../../testing/index.js'
 import { Deadlines } from '../../config/deadlines.js'
 import { TurnAbortedError } from '../../errors/engine-errors.js'
 import type { ModelRequest, ModelStreamPart, RuntimeModel } from '../../index.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { resolveLimits } from '../core/engine-limits.js'
-import type { EngineContext } from '../create-context.js'
+import { checkTurnInput } from '../input/check-input.js'
 import { TurnStream } from '../stream/turn-stream.js'
 import { TurnControl } from '../turn/control/turn-control.js'
 import { ModelAttempt } from './model-attempt.js'
@@ -38,7 +39,8 @@ function setting(limits: { readonly modelTimeoutMs?: number; readonly maxSession
     generateId: () => 'turn',
   } as unknown as EngineContext
   const stream = new TurnStream(() => never())
-  const control = new TurnControl(engine, 'Test', 'session', { stream })
+  const input = checkTurnInput({ flowName: 'Test', userMessage: 'Hello', sessionId: 'session' }, engine.limits)
+  const control = new TurnControl(engine, input, 'Test', 'session', { stream })
   const origin = { flowName: 'Test', stepId: 'Talk', sessionId: 'session', turnNumber: 1, callNumber: 1, attempt: 1 }
   const question = {
     stepId: 'Talk',
@@ -116,7 +118,7 @@ describe('a stream', () => {
     void stream.next()
     await clock.settle()
     expect(seen.pulls).toBe(17)
-    control.abort(aborted)
+    control.work.abort(aborted)
     expect(seen.closes).toBe(1)
     // Nobody asks for more afterwards.
     void stream.next()
@@ -223,7 +225,7 @@ describe('a stream', () => {
       )
       if (!isAborted) expect(await running).toEqual(answer('Hello.'))
       else {
-        control.abort(aborted)
+        control.work.abort(aborted)
         expect(reasons).toEqual([aborted])
       }
       await clock.settle()
@@ -251,8 +253,8 @@ describe('a stream', () => {
   test('that never lets a timer ring is aborted at the deadline of its turn', async () => {
     const { clock, control, attempt, stream } = setting()
     const { signal } = attempt
-    control.startedAt = clock.monotonic()
-    const { deadlineAt } = control
+    control.work.startedAt = clock.monotonic()
+    const { deadlineAt } = control.work
     let pulls = 0
     const { model } = over(
       endless(async () => {
@@ -269,7 +271,7 @@ describe('a stream', () => {
     const { control, attempt, stream } = setting()
     const seen = watched(pieces(finish('Hello.')))
     const model = modelOf(() => {
-      control.abort(aborted)
+      control.work.abort(aborted)
       return seen
     })
     await expect(attempt.stream(model, stream)).rejects.toBe(aborted)
@@ -363,7 +365,7 @@ describe('the time of an attempt', () => {
     void attempt.stream(model, stream)
     await clock.settle()
     expect(clock.pending).toBe(0)
-    control.abort(aborted)
+    control.work.abort(aborted)
   })
 })
 
@@ -382,7 +384,7 @@ describe('a turn that is aborted', () => {
     )
     const failed = failureOf(attempt.stream(model, stream))
     await clock.settle()
-    control.abort(aborted)
+    control.work.abort(aborted)
     expect([clock.pending, signal.reason, seen.closes]).toEqual([0, aborted, 1])
     late.open()
     expect(await failed).toBe(aborted)
@@ -393,7 +395,7 @@ describe('a turn that is aborted', () => {
   test('fires a signal that is read afterwards', async () => {
     const { control, attempt } = setting()
     void attempt.generate({ provider: 'scripted', name: 'scripted', generate: () => never() })
-    control.abort(aborted)
+    control.work.abort(aborted)
     expect([attempt.signal.aborted, attempt.signal.reason]).toEqual([true, aborted])
   })
 })

@@ -138,7 +138,7 @@ export class ModelAttempt implements ModelRequest {
   /** A stream whose pieces are all there at once keeps timers from ringing, and so the turn's deadline too. */
   #checkTurnDeadline(): void {
     const control = this.#control
-    if (monotonicTime(control.engine.clock) >= control.deadlineAt) control.expire()
+    if (monotonicTime(control.engine.clock) >= control.work.deadlineAt) control.work.expire()
   }
 
   #receive({ done, value }: IteratorResult<ModelStreamPart>): ModelStreamPart {
@@ -153,7 +153,7 @@ export class ModelAttempt implements ModelRequest {
     const { limits } = this.#control.engine
     this.#length += text.length
     if (this.#length <= limits.maxSessionBytes) return
-    throw this.#control.own(limitExceeded(limits, 'maxSessionBytes', 'The text of an answer'))
+    throw this.#control.work.own(limitExceeded(limits, 'maxSessionBytes', 'The text of an answer'))
   }
 
   /** Waits until the reader of the stream is ready for more. The time of the provider does not count meanwhile. */
@@ -195,7 +195,7 @@ export class ModelAttempt implements ModelRequest {
         if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check, isOwn)
         else fail(timedOut())
       }
-      control.addPending(this.#abort)
+      control.work.addPending(this.#abort)
       try {
         ask().then((response) => {
           this.#end()
@@ -214,7 +214,7 @@ export class ModelAttempt implements ModelRequest {
     this.#over = true
     this.#reason = reason
     this.#deadline?.cancel()
-    this.#control.removePending(this.#abort)
+    this.#control.work.removePending(this.#abort)
     if (reason !== undefined) this.#controller?.abort(reason)
     if (this.#iterator !== undefined) this.#close()
   }

@@ -1,17 +1,10 @@
 /** The engine's options about calls of models: their defaults, and the check of what the application passed. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { CircuitBreakers } from '../../model/circuit-breaker.js'
-import { checkEngineBudgets, type EngineBudgets } from '../../model/model-budget.js'
+import { checkEngineBudgets } from '../../model/model-budget.js'
 import { numbersWithDefaults } from '../../util/options.js'
-import type { FlowEngineOptions, ModelRetryOptions } from '../core/engine-options.js'
-
-/** What an engine keeps of its options about models. */
-export interface ModelSettings {
-  readonly random: () => number
-  readonly modelRetry: Required<ModelRetryOptions>
-  readonly circuitBreakers: CircuitBreakers
-  readonly budgets: EngineBudgets | undefined
-}
+import type { ModelSettings } from '../core/engine-context.js'
+import type { FlowEngineOptions } from '../core/engine-options.js'
 
 /**
  * Fills in the defaults.

@@ -2,9 +2,9 @@
  * Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the
  * owner: see decision 0141.
  */
-import { atMost } from '../close-engine.js'
+import { atMost } from '../core/at-most.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
-import type { EngineContext } from '../create-context.js'
 import { checkOwner } from './check-session-options.js'
 import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'

@@ -4,8 +4,8 @@ import type { SessionDocument } from '../../session/session-document.js'
 import { deepFreeze } from '../../util/json.js'
 import { checkOptionNames, type OptionNames } from '../../util/options.js'
 import { isSessionId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { type Caller, loadFor, reportForeign } from '../core/foreign-session.js'
-import type { EngineContext } from '../create-context.js'
 import { checkRequestId } from '../input/check-input.js'
 
 /**

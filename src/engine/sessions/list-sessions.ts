@@ -3,7 +3,7 @@ import { EngineClosedError } from '../../errors/engine-errors.js'
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import type { SessionPage } from '../../session/session-summary.js'
 import { invalidInput } from '../../util/options.js'
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { checkListQuery } from './check-session-options.js'
 import type { ListSessionsQuery } from './session-options.js'
 

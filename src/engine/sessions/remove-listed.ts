@@ -2,7 +2,7 @@
 import type { FlowErrorCode } from '../../errors/error-facts.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { SessionSummary } from '../../session/session-store.js'
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { listedWait } from '../lock/lock-waits.js'
 import { removeAndReport } from './remove-session.js'
 

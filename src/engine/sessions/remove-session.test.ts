@@ -4,9 +4,9 @@ import { SessionConflictError, SessionFlowInvariantError } from '../../index.js'
 import { FlowSession } from '../../session/flow-session.js'
 import { LockHolder } from '../../session/lock/lock-line.js'
 import { StoreAccess } from '../../session/store-access.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { EngineEvents } from '../core/engine-events.js'
 import type { DeleteOptions } from '../core/engine-options.js'
-import type { EngineContext } from '../create-context.js'
 import { removeSession } from './remove-session.js'
 
 /** A store that answers `found` and takes every delete. */

@@ -2,7 +2,7 @@
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import { isListed, summaryOf } from '../../session/session-summary.js'
 import { isoTime } from '../../util/iso-time.js'
-import type { EngineContext } from '../create-context.js'
+import type { EngineContext } from '../core/engine-context.js'
 import { checkSweepOptions } from './check-session-options.js'
 import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'

@@ -1,15 +1,16 @@
 /** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
 import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { isRequestId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
 import type { ExecuteResult, FlowRunInput } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
 import { registeredName } from '../core/registered-name.js'
 import { failureEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { lookUpState, stateUnseen } from '../core/session-state.js'
-import type { EngineContext } from '../create-context.js'
+import type { TurnInput } from '../core/turn-input.js'
 import { answerRepeat, replayBeforeLock } from '../idempotency/answer-repeat.js'
 import { requestKeyOf } from '../idempotency/request-key.js'
-import { checkConfig, checkInputNames, checkSessionId, checkTurnInput, type TurnInput } from '../input/check-input.js'
+import { checkConfig, checkInputNames, checkSessionId, checkTurnInput } from '../input/check-input.js'
 import { turnWait } from '../lock/lock-waits.js'
 import type { TurnStream } from '../stream/turn-stream.js'
 import { TurnControl } from './control/turn-control.js'
@@ -36,20 +37,19 @@ export async function executeTurn(
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
-    const { requestId, owner } = input
-    const turn = new TurnControl(engine, registeredName(engine, input), givenId, { stream, requestId, owner })
+    const turn = new TurnControl(engine, input, registeredName(engine, input), givenId, { stream })
     control = turn
-    const run = (): Promise<TurnOutcome> => runInOrder(turn, input)
+    const run = (): Promise<TurnOutcome> => runInOrder(turn)
     // A turn that is refused is an outcome for all who joined it.
     const runKeyed = (): Promise<TurnOutcome> =>
       run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
-    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, input, stream, runKeyed))
+    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, runKeyed))
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown, control)
   }
   if (control !== undefined) {
     engine.admission.leave(control)
-    control.reportOutcome(outcome)
+    control.contention?.settle(outcome)
   }
   const { sessionState } = outcome
   if (sessionState !== undefined) return outcome as ExecuteResult
@@ -89,26 +89,26 @@ function refusal(
 /**
  * Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock.
  */
-function runInOrder(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+function runInOrder(control: TurnControl): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
   if (!session.closing && !admission.enter(control)) {
     return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
   }
   // A closing engine refuses repeats too, at the lock.
-  const looksFirst = input.idempotency !== undefined && !session.closing
-  const replay = looksFirst ? replayBeforeLock(control, input) : undefined
+  const looksFirst = control.input.idempotency !== undefined && !session.closing
+  const replay = looksFirst ? replayBeforeLock(control) : undefined
   if (replay !== undefined) {
-    return replay.then((found) => (found === undefined ? runWithLock(control, input) : answerRepeat(control, found)))
+    return replay.then((found) => (found === undefined ? runWithLock(control) : answerRepeat(control, found)))
   }
-  const before = arrivals.before(input)
-  return before === undefined ? runWithLock(control, input) : before.then(() => runWithLock(control, input))
+  const before = arrivals.before(control.input)
+  return before === undefined ? runWithLock(control) : before.then(() => runWithLock(control))
 }
 
-function runWithLock(control: TurnControl, input: TurnInput): Promise<TurnOutcome> {
+function runWithLock(control: TurnControl): Promise<TurnOutcome> {
   return control.engine.session.hold(
-    input.sessionId ?? control.claimed?.id,
-    (holder) => runTurn(control, input, holder),
-    () => turnWait(control, input),
+    control.input.sessionId ?? control.contention?.claimed?.id,
+    (holder) => runTurn(control, holder),
+    () => turnWait(control),
   )
 }
 

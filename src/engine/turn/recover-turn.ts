@@ -6,7 +6,6 @@ import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
 import { asFlowError } from '../core/error-text.js'
-import type { TurnInput } from '../input/check-input.js'
 import { callFlowCode } from './control/flow-code-failure.js'
 import type { TurnControl } from './control/turn-control.js'
 import { attachSteps } from './draft/collect-steps.js'
@@ -28,13 +27,8 @@ function isForFlow(error: FlowError): boolean {
  * @returns A draft in which the flow has answered.
  * @throws The failure, where the flow does not answer for it; what `onError` throws; what fails after it.
  */
-export async function recoverTurn(
-  control: TurnControl,
-  input: TurnInput,
-  failed: TurnDraft,
-  thrown: unknown,
-): Promise<TurnDraft> {
-  control.check()
+export async function recoverTurn(control: TurnControl, failed: TurnDraft, thrown: unknown): Promise<TurnDraft> {
+  control.work.check()
   const { flow } = failed
   const error = asFlowError(thrown)
   if (flow.onError === Flow.prototype.onError || !isForFlow(error)) throw thrown
@@ -45,9 +39,9 @@ export async function recoverTurn(
   Flow.setContext(flow, draft.base.flow.context)
   attachSteps(draft)
   control.stream?.reset('error')
-  const turn = new TurnView(control, input, draft, error)
+  const turn = new TurnView(control, draft, error)
   const returned: unknown = await callFlowCode(control, () => flow.onError(error, turn))
-  control.check()
+  control.work.check()
   const transition = transitionOf(returned, 'onError', control.flowName)
   if (transition === undefined) throw thrown
   await callFlowCode(control, () => runStepsAfterError(control, draft, turn, transition))

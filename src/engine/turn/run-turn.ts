@@ -18,7 +18,6 @@ import { registeredName } from '../core/registered-name.js'
 import { successEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
 import type { Replay } from '../idempotency/receipts.js'
-import type { TurnInput } from '../input/check-input.js'
 import { applyPolicy } from '../lock/busy.js'
 import { maskTurn } from './commit/mask-turn.js'
 import { settleTurnError } from './commit/settle-turn-error.js'
@@ -42,34 +41,32 @@ import { runSteps } from './steps/run-steps.js'
  * @param lockHolder - Has the lock of the session that the input names. It moves to that of the new
  * session where one is made.
  */
-export async function runTurn(control: TurnControl, input: TurnInput, lockHolder: LockHolder): Promise<TurnOutcome> {
-  control.lockHolder = lockHolder
+export async function runTurn(control: TurnControl, lockHolder: LockHolder): Promise<TurnOutcome> {
+  const { engine, input, work } = control
   // The flow may have been registered while the turn waited.
-  if (control.flowName === '') control.flowName = registeredName(control.engine, input)
-  control.begin()
+  if (control.flowName === '') control.flowName = registeredName(engine, input)
+  control.begin(lockHolder)
   if (input.idempotency === undefined) control.reportStart()
-  control.requestKey = input.idempotency
   let result: TurnOutcome
   try {
-    control.followSignal(input.signal)
-    const knownId = input.sessionId ?? control.claimed?.id
+    work.followSignal(input.signal)
+    const knownId = input.sessionId ?? control.contention?.claimed?.id
     if (input.sessionId !== undefined) control.hold(input.sessionId)
-    const prepared = await control.race(() => withLease(control, knownId, input.owner, () => runFlow(control, input)))
+    const prepared = await work.race(() => withLease(control, knownId, () => runFlow(control)))
     result = 'result' in prepared ? answerRepeat(control, prepared) : await commit(control, prepared)
   } catch (error) {
-    control.finishWork()
+    work.finish()
     control.reportStart()
     result = await settleTurnError(control, error, input.sessionId ?? '')
   } finally {
     giveBackLeases(control)
     control.end()
   }
-  const { engine, startedAt, hasStarted } = control
-  if (hasStarted && engine.events.hasListeners('turn:end')) {
+  if (control.hasStarted && engine.events.hasListeners('turn:end')) {
     const { success, completed } = result.response
-    control.report('turn:end', { durationMs: elapsedMs(engine.clock, startedAt), success, completed })
+    control.report('turn:end', { durationMs: elapsedMs(engine.clock, work.startedAt), success, completed })
   }
-  beginAfterTurnTask(control, input)
+  beginAfterTurnTask(control)
   return withRestarted(control, result)
 }
 
@@ -80,7 +77,7 @@ function withRestarted({ restarted, sessionId }: TurnControl, result: TurnOutcom
 }
 
 /** Begins what the turn leaves behind. What `waitUntil` throws must not change the reply. */
-function beginAfterTurnTask({ engine, afterTurnTask }: TurnControl, { waitUntil }: TurnInput): void {
+function beginAfterTurnTask({ engine, input: { waitUntil }, afterTurnTask }: TurnControl): void {
   if (afterTurnTask === undefined) return
   const work = engine.afterTurnTasks.begin(afterTurnTask)
   if (waitUntil !== undefined) engine.events.callListener(waitUntil, work, 'waitUntil')
@@ -94,58 +91,58 @@ function flowNotFound(flowName: string, registered: readonly string[]): FlowNotF
 }
 
 /** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
-async function runFlow(control: TurnControl, input: TurnInput): Promise<PreparedCommit | Replay> {
+async function runFlow(control: TurnControl): Promise<PreparedCommit | Replay> {
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
-  if (flowClass === undefined) throw flowNotFound(input.flowName, engine.flows.names())
+  if (flowClass === undefined) throw flowNotFound(control.input.flowName, engine.flows.names())
   // A repeat runs nothing of the flow, so that its session comes first.
-  const keyed = input.idempotency === undefined ? undefined : await openKeyedSession(control, input, flowClass)
+  const keyed = control.input.idempotency === undefined ? undefined : await openKeyedSession(control, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay
   if (keyed !== undefined) startKeyed(control, keyed.loaded)
   let flow: Flow
   try {
-    flow = createFlow(control, input, flowClass)
+    flow = createFlow(control, flowClass)
     const initialising: unknown = flow.init()
     if (initialising !== undefined) await initialising
   } catch (thrown) {
     throw ofFlowCode(control, thrown)
   }
-  control.check()
+  control.work.check()
   const steps = collectSteps(flow, flowName)
   const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
     (budget) => budget !== undefined,
   )
   compactorOf(engine.flows, flowName)?.check(control, steps, budgets)
   resolveModels(engine.models, flow, flowName, steps, budgets)
-  const draft = await loadSession(control, input, { flow, flowClass, steps, budgets }, keyed)
-  control.check()
-  return 'result' in draft ? draft : runSession(control, input, draft)
+  const draft = await loadSession(control, { flow, flowClass, steps, budgets }, keyed)
+  control.work.check()
+  return 'result' in draft ? draft : runSession(control, draft)
 }
 
 /** A turn with a key is not a repeat, and starts: what was asked of it meanwhile is done now. */
 function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): void {
   control.reportStart()
   applyPolicy(control, loaded)
-  control.check()
+  control.work.check()
 }
 
 /** The part of the turn that works on its session. */
-async function runSession(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
+async function runSession(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
   const { flow } = draft
-  if (flow.isBatch()) await control.uninterrupted(() => saveCheckpoint(control, draft))
+  if (flow.isBatch()) await control.work.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id
   const { restarted } = control
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
   try {
-    await runSteps(control, input, draft)
+    await runSteps(control, draft)
   } catch (thrown) {
-    return recover(control, input, draft, ofFlowCode(control, thrown))
+    return recover(control, draft, ofFlowCode(control, thrown))
   }
   try {
-    return await prepareCommit(control, input, draft)
+    return await prepareCommit(control, draft)
   } catch (thrown) {
-    return recover(control, input, draft, thrown)
+    return recover(control, draft, thrown)
   }
 }
 
@@ -159,20 +156,26 @@ interface PreparedCommit {
 /** Waits for what `turn.once` writes, and returns the effects that the turn leaves. */
 async function finishEffects(control: TurnControl, effects: TurnEffects): Promise<TurnDraft['effects']> {
   await effects.finish()
-  control.check()
+  control.work.check()
   return effects.afterCommit
 }
 
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
-async function prepareCommit(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<PreparedCommit> {
+async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
   control.mayBeginEffects = false
   if (control.effects !== undefined) draft.effects = await finishEffects(control, control.effects)
   const { clock, flows, generateId, mask } = control.engine
-  const masked = maskTurn(mask, draft, input.userMessage)
+  const masked = maskTurn(mask, draft, control.input.userMessage)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
-  const document = draft.toDocument(revision, control, clock.now(), masked?.message ?? input.userMessage, masked?.reply)
+  const document = draft.toDocument(
+    revision,
+    control,
+    clock.now(),
+    masked?.message ?? control.input.userMessage,
+    masked?.reply,
+  )
   const { stateSchemas } = draft.steps
   // Without a schema there is nothing to wait for.
   if (stateSchemas !== undefined) await checkStates(control, { draft, document }, stateSchemas)
@@ -180,16 +183,11 @@ async function prepareCommit(control: TurnControl, input: TurnInput, draft: Turn
 }
 
 /** What the turn is going to store where `onError` of the flow answers for its failure. */
-async function recover(
-  control: TurnControl,
-  input: TurnInput,
-  failed: TurnDraft,
-  thrown: unknown,
-): Promise<PreparedCommit> {
-  return prepareCommit(control, input, await recoverTurn(control, input, failed, thrown))
+async function recover(control: TurnControl, failed: TurnDraft, thrown: unknown): Promise<PreparedCommit> {
+  return prepareCommit(control, await recoverTurn(control, failed, thrown))
 }
 
-function createFlow({ engine }: TurnControl, input: TurnInput, flowClass: FlowConstructor): Flow {
+function createFlow({ engine, input }: TurnControl, flowClass: FlowConstructor): Flow {
   const flow = new flowClass()
   Flow.attach(flow, engine)
   if (input.context !== undefined) flow.addContext(input.context)
@@ -201,8 +199,8 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
   const { reply, completed, storedRevision } = draft
   // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose
   // operations have their own deadlines.
-  control.check()
-  control.finishWork()
+  control.work.check()
+  control.work.finish()
   await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   control.report('turn:content', { entry: document.history.at(-1) })

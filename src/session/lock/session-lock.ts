@@ -4,7 +4,6 @@
  * when a lock is taken from its holder.
  */
 
-import { ownerOf } from '../session-codec.js'
 import { areExclusive, Callers, Line, type LockHolder, nothingStored, notLoaded, Queue, Waiter } from './lock-line.js'
 import type { HeldLock, LockWait } from './lock-request.js'
 
@@ -92,7 +91,7 @@ export class SessionLock {
   setOwner(holder: LockHolder, stored: unknown): void {
     const { line } = holder
     if (line === undefined) return
-    holder.owner = stored === undefined ? nothingStored : ownerOf(stored)
+    holder.owner = stored === undefined ? nothingStored : (Object(stored) as { owner?: unknown }).owner
     for (const waiter of Array.from(line.queue ?? [])) {
       const { caller } = waiter.wait
       // Those that a holder of their own excludes learn it from that one, as with an unknown ID.

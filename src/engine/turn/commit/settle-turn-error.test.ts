@@ -22,14 +22,14 @@ import {
   SessionFlowMismatchError,
   SessionStoreError,
 } from '../../../index.js'
-import { TurnControl } from '../control/turn-control.js'
+import { TurnWork } from '../control/turn-work.js'
 
 afterEach(expectNothingLeft)
 
 // What the flows of these tests throw stands for failures of the engine itself. Those of flow code are in
 // flow-engine.nested.test.ts.
 beforeEach(() => {
-  vi.spyOn(TurnControl.prototype, 'isOwn').mockReturnValue(true)
+  vi.spyOn(TurnWork.prototype, 'isOwn').mockReturnValue(true)
 })
 afterEach(() => {
   vi.restoreAllMocks()

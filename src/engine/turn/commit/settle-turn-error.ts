@@ -17,8 +17,8 @@ import type { SessionState } from '../../core/engine-options.js'
 import { asFlowError, logFailure, maskedError, maskedText, userText } from '../../core/error-text.js'
 import { failureEnvelope, type TurnOutcome } from '../../core/run-envelope.js'
 import { stateUnseen } from '../../core/session-state.js'
+import type { RequestKey } from '../../core/turn-input.js'
 import { answerRepeat, replayAfterConflict } from '../../idempotency/answer-repeat.js'
-import type { RequestKey } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 
@@ -123,7 +123,7 @@ function goesOnAfter({ engine, flowName }: TurnControl, error: AnyFlowError): bo
 
 /** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
 function reportSuperseded(control: TurnControl, { code }: AnyFlowError): void {
-  const { supersededBy: byTurnId } = control
+  const byTurnId = control.contention?.supersededBy
   if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
 }
 

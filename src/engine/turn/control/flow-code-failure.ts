@@ -22,7 +22,7 @@ const ownLimits: readonly (string | undefined)[] = ['maxSessionBytes', 'maxQueue
  * engine did not throw it.
  */
 export function isOfAnotherTurn(control: TurnControl, thrown: unknown): boolean {
-  if (!FlowError.isInstance(thrown) || control.isOwn(thrown)) return false
+  if (!FlowError.isInstance(thrown) || control.work.isOwn(thrown)) return false
   if (thrown.code === 'LIMIT_EXCEEDED') return ownLimits.includes(thrown.limit)
   return ownCode.test(thrown.code)
 }

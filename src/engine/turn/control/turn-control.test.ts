@@ -4,8 +4,10 @@ import { EngineClosedError, TurnAbortedError } from '../../../errors/engine-erro
 import { SessionStoreError } from '../../../index.js'
 import { FlowSession } from '../../../session/flow-session.js'
 import { StoreAccess } from '../../../session/store-access.js'
+import type { EngineContext } from '../../core/engine-context.js'
 import { EngineEvents } from '../../core/engine-events.js'
-import type { EngineContext } from '../../create-context.js'
+import { resolveLimits } from '../../core/engine-limits.js'
+import { checkTurnInput } from '../../input/check-input.js'
 import { TurnControl } from './turn-control.js'
 
 function made() {
@@ -25,7 +27,8 @@ function made() {
     turns: new Set(),
     generateId: (kind: string) => `${kind}-1`,
   } as unknown as EngineContext
-  return { clock, store, events, control: new TurnControl(engine, 'Talk', 'one') }
+  const input = checkTurnInput({ flowName: 'Talk', userMessage: 'Hello', sessionId: 'one' }, resolveLimits())
+  return { clock, store, events, control: new TurnControl(engine, input, 'Talk', 'one') }
 }
 
 /** Lets every settled promise run on. */
@@ -40,8 +43,8 @@ describe('the identity of a turn', () => {
 describe('race', () => {
   test('gives what the work gives', async () => {
     const { control } = made()
-    expect(await control.race(async () => 42)).toBe(42)
-    await expect(control.race(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
+    expect(await control.work.race(async () => 42)).toBe(42)
+    await expect(control.work.race(() => Promise.reject(new Error('no')))).rejects.toThrow('no')
   })
 
   test('ends when the turn is aborted, and what comes later is ignored', async () => {
@@ -53,15 +56,15 @@ describe('race', () => {
         release = resolve
       })
       const { control: own } = made()
-      const race = own.race(() => held.then<unknown>(late))
-      own.abort(error)
+      const race = own.work.race(() => held.then<unknown>(late))
+      own.work.abort(error)
       await expect(race).rejects.toBe(error)
       release()
       await settled()
     }
-    control.abort(error)
+    control.work.abort(error)
     const work = vi.fn(async () => 1)
-    await expect(control.race(work)).rejects.toBe(error)
+    await expect(control.work.race(work)).rejects.toBe(error)
     expect(work).not.toHaveBeenCalled()
   })
 
@@ -70,7 +73,7 @@ describe('race', () => {
     const work = async (): Promise<never> => {
       throw new Error('at once')
     }
-    await expect(control.race(work)).rejects.toThrow('at once')
+    await expect(control.work.race(work)).rejects.toThrow('at once')
   })
 })
 
@@ -78,38 +81,38 @@ describe('abort', () => {
   test('counts once', async () => {
     const { control } = made()
     const first = new TurnAbortedError()
-    const race = control.race(() => new Promise(() => undefined))
-    control.abort(first)
-    control.abort(new EngineClosedError())
+    const race = control.work.race(() => new Promise(() => undefined))
+    control.work.abort(first)
+    control.work.abort(new EngineClosedError())
     await expect(race).rejects.toBe(first)
-    expect(() => control.check()).toThrow(first)
-    expect(control.signal.reason).toBe(first)
+    expect(() => control.work.check()).toThrow(first)
+    expect(control.work.signal.reason).toBe(first)
   })
 
   test('does nothing once the work is done', async () => {
     const { control } = made()
-    const { signal } = control
-    await control.race(async () => 1)
-    control.finishWork()
-    control.abort(new TurnAbortedError())
-    expect(() => control.check()).not.toThrow()
+    const { signal } = control.work
+    await control.work.race(async () => 1)
+    control.work.finish()
+    control.work.abort(new TurnAbortedError())
+    expect(() => control.work.check()).not.toThrow()
     expect(signal.aborted).toBe(false)
   })
 
   test('fires the signal, whether it was asked for before or after', () => {
     const { control } = made()
-    const { signal } = control
-    expect(control.signal).toBe(signal)
+    const { signal } = control.work
+    expect(control.work.signal).toBe(signal)
     const error = new TurnAbortedError()
-    control.abort(error)
+    control.work.abort(error)
     expect([signal.aborted, signal.reason]).toEqual([true, error])
-    const late = made().control
+    const late = made().control.work
     late.abort(error)
     expect([late.signal.aborted, late.signal.reason]).toEqual([true, error])
   })
 
   test('check does nothing before', () => {
-    expect(() => made().control.check()).not.toThrow()
+    expect(() => made().control.work.check()).not.toThrow()
   })
 })
 
@@ -135,7 +138,7 @@ describe('events', () => {
     const received = vi.fn()
     events.on('turn:error', received)
     const error = new TurnAbortedError()
-    control.abort(error)
+    control.work.abort(error)
     control.emit('turn:error', { code: 'TURN_ABORTED', error })
     expect(received).not.toHaveBeenCalled()
     expect(control.hasListeners('turn:error')).toBe(false)
@@ -161,7 +164,7 @@ describe('hold and end', () => {
     }
     control.hold('one')
     control.hold('two')
-    control.onSettled = () => journal.push('settled')
+    control.work.onSettled = () => journal.push('settled')
     control.end()
     expect(journal).toEqual(['hold one', 'hold two', 'release one', 'release two', 'settled'])
   })
@@ -193,7 +196,7 @@ describe('hold and end', () => {
     }
     control.hold('one')
     control.hold('two')
-    control.onSettled = () => journal.push('settled')
+    control.work.onSettled = () => journal.push('settled')
     expect(() => control.end()).not.toThrow()
     expect(journal).toEqual(['one', 'two', 'settled'])
   })
@@ -208,15 +211,15 @@ describe('uninterrupted', () => {
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
-    const race = control.race(async () => {
-      await control.uninterrupted(async () => {
+    const race = control.work.race(async () => {
+      await control.work.uninterrupted(async () => {
         await held
         journal.push('stored')
       })
       journal.push('never')
     })
     race.catch(() => journal.push('aborted'))
-    control.abort(error)
+    control.work.abort(error)
     await settled()
     expect(journal).toEqual([])
     release()
@@ -227,12 +230,12 @@ describe('uninterrupted', () => {
   test('the turn can be aborted again afterwards', async () => {
     const { control } = made()
     const error = new TurnAbortedError()
-    const race = control.race(async () => {
-      await control.uninterrupted(async () => undefined)
+    const race = control.work.race(async () => {
+      await control.work.uninterrupted(async () => undefined)
       await new Promise(() => undefined)
     })
     await settled()
-    control.abort(error)
+    control.work.abort(error)
     await expect(race).rejects.toBe(error)
   })
 })

@@ -30,7 +30,7 @@ import { copyJson, isPlainObject, type JsonError, type JsonObject } from '../../
 import type { BudgetCheck } from '../../budgets/budget-check.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
 import { plain, type TurnReply } from '../../core/run-envelope.js'
-import type { RequestKey } from '../../input/check-input.js'
+import type { RequestKey } from '../../core/turn-input.js'
 import type { FlowSteps } from './collect-steps.js'
 import { extendSequence, sequenceEntry } from './sequence.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'

@@ -5,9 +5,9 @@
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { ObservedPromise } from '../../../util/observed-promise.js'
 import { shownName } from '../../../util/shown-name.js'
+import type { EngineContext } from '../../core/engine-context.js'
 import type { FailedTurn } from '../../core/engine-options.js'
 import { logFailure, maskedText, thrownText } from '../../core/error-text.js'
-import type { EngineContext } from '../../create-context.js'
 
 /** One call of `turn.once`. */
 export interface OnceCall {

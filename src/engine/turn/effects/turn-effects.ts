@@ -16,10 +16,10 @@ import { digestOf } from '../../../util/digest.js'
 import { isoTime } from '../../../util/iso-time.js'
 import { copyJson, deepFreeze, type JsonError, type JsonValue, jsonSize, setOwn } from '../../../util/json.js'
 import { ObservedPromise } from '../../../util/observed-promise.js'
+import type { EngineContext } from '../../core/engine-context.js'
 import { depthExceeded, limitExceeded } from '../../core/engine-limits.js'
 import type { FailedTurn } from '../../core/engine-options.js'
 import { asFlowError } from '../../core/error-text.js'
-import type { EngineContext } from '../../create-context.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { checkName, hasEnded, isDurable } from './check-once.js'
 import { type OnceCall, OnceReports } from './once-reports.js'
@@ -35,8 +35,7 @@ interface EffectsControl {
   readonly draft: TurnDraft | undefined
   readonly lockHolder: LockHolder | undefined
   readonly mayBeginEffects: boolean
-  check(): void
-  abort(error: FlowError): void
+  readonly work: { check(): void; abort(error: FlowError): void }
   hold(sessionId: string): void
   emit(name: 'effect:uncertain', extra: { effect: string; attempt: number; begunAt: string }): void
   report(name: 'session:created' | 'session:saved', extra: object): void
@@ -167,7 +166,7 @@ export class TurnEffects {
     } catch (thrown) {
       this.writeFailure = asFlowError(thrown)
       // Flow code that catches what `once` threw cannot go on: nobody may know what is stored.
-      control.abort(this.writeFailure)
+      control.work.abort(this.writeFailure)
       throw this.writeFailure
     }
     // The draft of now: the flow may have begun to answer for a failure meanwhile.
@@ -355,7 +354,7 @@ export class TurnEffects {
    * @throws The abort, or that the turn has ended: nothing more may begin, and no result counts.
    */
   #check(name = '', cause?: unknown): void {
-    this.#control.check()
+    this.#control.work.check()
     if (!this.#isOpen) throw hasEnded(name, cause)
   }
 

@@ -2,11 +2,11 @@
  * The stored session that a turn asks for, if there is one that it may continue. Nothing of the
  * flow has run for it yet.
  */
-import { isMalformed, SessionFlowMismatchError, SessionNotFoundError } from '../../../errors/session-errors.js'
+import { isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import { type Found, loadFor, reportForeign } from '../../core/foreign-session.js'
+import { checkFlowName, type Found, loadFor, reportForeign } from '../../core/foreign-session.js'
 import type { TurnControl } from '../control/turn-control.js'
 
 /**
@@ -19,24 +19,24 @@ import type { TurnControl } from '../control/turn-control.js'
 export async function findSession(
   control: TurnControl,
   sessionId: string,
-  owner: string | undefined,
   flowClass: FlowConstructor,
 ): Promise<SessionDocument | undefined> {
+  const { engine, owner } = control
   let found: Found
   try {
-    found = await loadFor(control.engine, sessionId, { owner, turnId: control.turnId })
+    found = await loadFor(engine, sessionId, { owner, turnId: control.turnId })
   } catch (error) {
     if (isMalformed(error)) setOwner(control, { owner })
     throw error
   }
   const { stored, isForeign } = found
   if (isForeign) {
-    reportForeign(control.engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
+    reportForeign(engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
   }
   if (stored !== undefined || isForeign) setOwner(control, { owner: found.owner })
   // Those who wait go on with the session that the turn is about to create.
-  else setOwner(control, control.unstoredId === sessionId ? { owner } : undefined)
-  control.check()
+  else setOwner(control, control.contention?.unstoredId === sessionId ? { owner } : undefined)
+  control.work.check()
   control.stateOfGivenId = 'none'
   if (stored === undefined) return undefined
   // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
@@ -64,11 +64,4 @@ export function noteRestart(
 /** The lock notes whose session it is. @param stored - What has the owner; `undefined` if nothing is stored. */
 function setOwner({ engine, lockHolder }: TurnControl, stored: { readonly owner?: unknown } | undefined): void {
   if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
-}
-
-/** @throws `SessionFlowMismatchError` */
-export function checkFlowName(document: SessionDocument, flowClass: FlowConstructor): void {
-  const { name } = document.flow
-  if (name === flowClass.id || flowClass.aliases.includes(name)) return
-  throw new SessionFlowMismatchError({ sessionId: document.id, boundFlow: name, requestedFlow: flowClass.id })
 }

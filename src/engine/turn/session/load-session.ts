@@ -11,7 +11,6 @@ import { isPromise } from '../../../util/is-promise.js'
 import { isoTime } from '../../../util/iso-time.js'
 import { BudgetCheck } from '../../budgets/budget-check.js'
 import type { Replay } from '../../idempotency/receipts.js'
-import type { TurnInput } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { FlowSteps } from '../draft/collect-steps.js'
 import { storableContext, TurnDraft } from '../draft/turn-draft.js'
@@ -36,23 +35,22 @@ export interface SessionParts {
  */
 export async function loadSession(
   control: TurnControl,
-  input: TurnInput,
   parts: SessionParts,
   keyed: Exclude<KeyedSession, { readonly replay: Replay }> | undefined,
 ): Promise<TurnDraft | Replay> {
-  let start = keyed ?? (await findNamed(control, input, parts.flowClass))
+  let start = keyed ?? (await findNamed(control, parts.flowClass))
   while (start.loaded !== undefined) {
     const { loaded } = start
     const restoring = restoreSession(control, parts.flow, parts.flowClass, parts.steps, loaded)
     const restored = isPromise(restoring) ? await restoring : restoring
-    if (typeof restored !== 'string') return goOn(control, input, parts, restored, loaded)
+    if (typeof restored !== 'string') return goOn(control, parts, restored, loaded)
     noteRestart(control, loaded.id, restored)
-    if (input.idempotency === undefined) return startNew(control, input, parts, undefined)
-    const next = await claimNext(control, input, parts.flowClass)
+    if (control.input.idempotency === undefined) return startNew(control, parts, undefined)
+    const next = await claimNext(control, parts.flowClass)
     if (next.replay !== undefined) return next.replay
     start = next
   }
-  return startNew(control, input, parts, start.newId)
+  return startNew(control, parts, start.newId)
 }
 
 /** What a turn starts from: a stored session, or a new one, whose ID may be known already. */
@@ -63,17 +61,14 @@ type Start =
 const anyNewSession: Start = { newId: undefined }
 
 /** The session that the input names, if the turn goes on with it. */
-async function findNamed(
-  control: TurnControl,
-  { sessionId, owner }: TurnInput,
-  flowClass: FlowConstructor,
-): Promise<Start> {
+async function findNamed(control: TurnControl, flowClass: FlowConstructor): Promise<Start> {
+  const { sessionId } = control.input
   // A client never chooses an ID: the session that starts for an unknown one has a new ID.
   if (sessionId === undefined) return anyNewSession
-  const loaded = await findSession(control, sessionId, owner, flowClass)
+  const loaded = await findSession(control, sessionId, flowClass)
   if (loaded?.runStatus === 'running') return { loaded }
   // The client knows the ID from a turn that was interrupted.
-  if (loaded === undefined && control.unstoredId === sessionId) return { newId: sessionId }
+  if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return anyNewSession
 }
@@ -81,41 +76,34 @@ async function findNamed(
 /** Goes on with a stored session. */
 function goOn(
   control: TurnControl,
-  input: TurnInput,
   parts: SessionParts,
   restored: SessionDocument,
   loaded: SessionDocument,
 ): TurnDraft {
   Flow.setContext(parts.flow, restored.flow.context)
   control.emit('session:restored', {})
-  const draft = begin(control, input, parts, restored, loaded)
+  const draft = begin(control, parts, restored, loaded)
   if (isElsewhere(loaded, restored, parts.steps)) draft.enterAnew()
   return draft
 }
 
 function begin(
   control: TurnControl,
-  { owner }: TurnInput,
   { flow, steps, budgets }: SessionParts,
   base: SessionDocument,
   loaded: SessionDocument | undefined,
 ): TurnDraft {
-  const { engine, startedAt } = control
+  const { engine, owner, work } = control
   const spending = owner === undefined ? undefined : engine.ownerBudgets?.of(owner)
   const budget =
-    budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, startedAt, spending)
+    budgets.length === 0 ? undefined : new BudgetCheck(budgets, base.usage, engine.clock, work.startedAt, spending)
   control.draft = new TurnDraft(engine.limits, flow, steps, base, loaded, budget)
   return control.draft
 }
 
 /** @param claimedId - The ID that the session gets; its lock is held. Default: a new one. */
-function startNew(
-  control: TurnControl,
-  input: TurnInput,
-  parts: SessionParts,
-  claimedId: string | undefined,
-): TurnDraft {
-  return begin(control, input, parts, newSession(control, input, parts, claimedId), undefined)
+function startNew(control: TurnControl, parts: SessionParts, claimedId: string | undefined): TurnDraft {
+  return begin(control, parts, newSession(control, parts, claimedId), undefined)
 }
 
 /** Whether `migrate` or `onRestore` of the flow brought the session to another step. */
@@ -127,11 +115,10 @@ function isElsewhere(loaded: SessionDocument | undefined, restored: SessionDocum
 
 function newSession(
   control: TurnControl,
-  input: TurnInput,
   { flow, flowClass }: SessionParts,
   claimedId: string | undefined,
 ): SessionDocument {
-  const { engine, lockHolder } = control
+  const { engine, lockHolder, owner } = control
   const now = isoTime(engine.clock.now())
   const context = storableContext(flow.context, engine.limits)
   Flow.setContext(flow, context)
@@ -140,12 +127,12 @@ function newSession(
   giveBackLeases(control, control.sessionId)
   control.emit('session:started', {})
   // Whoever learns this ID waits for the turn.
-  if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, input.owner)
+  if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, owner)
   return {
     id: control.sessionId,
     version: sessionLayoutVersion,
     revision: '',
-    ...(input.owner === undefined ? {} : { owner: input.owner }),
+    ...(owner === undefined ? {} : { owner }),
     runStatus: 'running',
     createdAt: now,
     savedAt: now,

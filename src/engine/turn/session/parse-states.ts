@@ -30,7 +30,7 @@ export async function parseStates(
     const refuse = (problem: string, cause?: unknown): SessionFlowInvariantError =>
       new SessionFlowInvariantError({ sessionId: document.id, problem, cause })
     const returned = await validate(schema, stored.state, stepId, refuse)
-    control.check()
+    control.work.check()
     const state = storableState(returned, stepId, control, refuse)
     // One that the schema leaves as it is stays the stored one: it need not be checked again before it is stored.
     if (JSON.stringify(state) !== JSON.stringify(stored.state)) steps[stepId] = { ...stored, state }
@@ -55,7 +55,7 @@ export async function checkStates(
     await validate(schema, state, stepId, (problem, cause) =>
       flowCodeError(`The session cannot be stored: ${problem}.`, cause),
     )
-    control.check()
+    control.work.check()
   }
 }
 

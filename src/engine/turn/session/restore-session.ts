@@ -119,7 +119,7 @@ async function callHook(
     if (control.draft !== undefined) throw ofFlowCode(control, cause)
     throw invalid(loaded, `the flow's ${hook} failed on a session of version ${loaded.flow.version}`, cause)
   }
-  control.check()
+  control.work.check()
   if (returned === null) return null
   if (returned !== undefined) return checkReturned(control, returned, loaded, hook)
   // onRestore may change its copy and return nothing. For migrate that is more likely a version that was forgotten.

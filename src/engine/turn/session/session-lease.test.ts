@@ -9,7 +9,9 @@ import {
 } from '../../../../testing/contract/engine-harness.js'
 import { FakeSessionStore, type VirtualClock } from '../../../../testing/index.js'
 import { FlowEngine, MemorySessionStore, reply, type SessionDocument, type SessionStore } from '../../../index.js'
+import type { EngineContext } from '../../core/engine-context.js'
 import { createEngineContext } from '../../create-context.js'
+import { checkTurnInput } from '../../input/check-input.js'
 import { TurnControl } from '../control/turn-control.js'
 import { giveBackLeases, takeLease } from './session-lease.js'
 
@@ -168,13 +170,18 @@ describe('between two processes', () => {
   })
 })
 
+function controlOf(engine: EngineContext, owner: string | undefined): TurnControl {
+  const input = checkTurnInput({ flowName: 'Talk', userMessage: 'Hello', sessionId: 'a', owner }, engine.limits)
+  return new TurnControl(engine, input, 'Talk', 'a')
+}
+
 test('a turn that has a lease does not ask for it again', async () => {
   const { clock, backing } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }), clock, leases: true })
-  const control = new TurnControl(createEngineContext({ clock, sessionStore: store }), 'Talk', 'a')
-  await takeLease(control, 'a', undefined)
-  expect(takeLease(control, 'a', undefined)).toBeUndefined()
-  await takeLease(control, 'b', undefined)
+  const control = controlOf(createEngineContext({ clock, sessionStore: store }), undefined)
+  await takeLease(control, 'a')
+  expect(takeLease(control, 'a')).toBeUndefined()
+  await takeLease(control, 'b')
   giveBackLeases(control, 'b')
   giveBackLeases(control)
   giveBackLeases(control)
@@ -185,15 +192,9 @@ test('a lease is one of the session and its owner: whoever names another does no
   const { clock } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore(), clock, leases: true })
   const context = createEngineContext({ clock, sessionStore: store })
-  const [owner, stranger, nobody] = [1, 2, 3].map(() => new TurnControl(context, 'Talk', 'a')) as [
-    TurnControl,
-    TurnControl,
-    TurnControl,
-  ]
-  await takeLease(owner, 'a', 'alice')
-  await takeLease(stranger, 'a', 'bob')
-  await takeLease(nobody, 'a', undefined)
-  for (const control of [owner, stranger, nobody]) giveBackLeases(control)
+  const controls = ['alice', 'bob', undefined].map((owner) => controlOf(context, owner))
+  for (const control of controls) await takeLease(control, 'a')
+  for (const control of controls) giveBackLeases(control)
 })
 
 describe('nothing depends on a lease', () => {

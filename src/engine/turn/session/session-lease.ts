@@ -14,13 +14,8 @@ const leaseTtlMs = 30_000
  * Takes the lease of a session, where there are leases and a session, and then runs `work`.
  * {@link giveBackLeases} must follow.
  */
-export function withLease<T>(
-  control: TurnControl,
-  sessionId: string | undefined,
-  owner: string | undefined,
-  work: () => Promise<T>,
-): Promise<T> {
-  const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId, owner)
+export function withLease<T>(control: TurnControl, sessionId: string | undefined, work: () => Promise<T>): Promise<T> {
+  const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId)
   return waiting === undefined ? work() : waiting.then(work)
 }
 
@@ -30,32 +25,23 @@ export function withLease<T>(
  *
  * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
  */
-export function takeLease(
-  control: TurnControl,
-  sessionId: string,
-  owner: string | undefined,
-): Promise<void> | undefined {
+export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
   const { store } = control.engine.session.access
   if (store.lease === undefined) return undefined
-  if (control.leases?.has(sessionId) === true) return undefined
-  return waitForLease(control, store as Required<SessionStore>, sessionId, owner)
+  if (control.contention?.leases?.has(sessionId) === true) return undefined
+  return waitForLease(control, store as Required<SessionStore>, sessionId)
 }
 
-async function waitForLease(
-  control: TurnControl,
-  store: Required<SessionStore>,
-  sessionId: string,
-  owner: string | undefined,
-): Promise<void> {
-  const { signal } = control
+async function waitForLease(control: TurnControl, store: Required<SessionStore>, sessionId: string): Promise<void> {
+  const { owner, work } = control
   let giveBack: unknown
   try {
-    giveBack = await store.lease(leaseName(sessionId, owner), leaseTtlMs, signal)
+    giveBack = await store.lease(leaseName(sessionId, owner), leaseTtlMs, work.signal)
   } catch {
     // Without a lease.
   }
   if (typeof giveBack === 'function') keep(control, sessionId, giveBack as () => Promise<void>)
-  control.check()
+  control.work.check()
 }
 
 /**
@@ -67,10 +53,11 @@ function leaseName(sessionId: string, owner: string | undefined): string {
 }
 
 function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<void>): void {
-  control.leases ??= new Map()
-  control.leases.set(sessionId, giveBack)
+  const contention = control.contend()
+  contention.leases ??= new Map()
+  contention.leases.set(sessionId, giveBack)
   // It came too late: the turn was settled when it was aborted.
-  if (control.signal.aborted) giveBackLeases(control)
+  if (control.work.signal.aborted) giveBackLeases(control)
 }
 
 /**
@@ -80,9 +67,11 @@ function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<v
  * @param kept - The session whose lease the turn keeps. Default: none.
  */
 export function giveBackLeases(control: TurnControl, kept?: string): void {
-  for (const [sessionId, giveBack] of control.leases ?? []) {
+  const leases = control.contention?.leases
+  if (leases === undefined) return
+  for (const [sessionId, giveBack] of leases) {
     if (sessionId === kept) continue
-    control.leases?.delete(sessionId)
+    leases.delete(sessionId)
     void quietly(giveBack)
   }
 }

@@ -20,14 +20,14 @@ export async function recoverFromModel(
   step: Step,
   error: unknown,
 ): Promise<Transition> {
-  control.check()
+  control.work.check()
   if (!FlowError.isInstance(error)) throw error
   const hook = hookFor(error)
   if (hook === undefined) throw error
   const details = hook === 'onModelBlocked' ? blockedDetails(error as ModelBlockedError, draft.stepId) : error
   for (const owner of [step, draft.flow]) {
     const returned: unknown = await owner[hook](details as never, turn)
-    control.check()
+    control.work.check()
     if (Transition.isInstance(returned)) return returned
     if (returned !== undefined) {
       const name = owner === step ? `step '${draft.stepId}'` : `flow '${control.flowName}'`

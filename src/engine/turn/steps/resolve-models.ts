@@ -4,7 +4,7 @@
 import { flowCodeError, invalidInput } from '../../../errors/engine-errors.js'
 import type { Flow } from '../../../flow/flow.js'
 import { Step } from '../../../flow/step.js'
-import { checkTimeout } from '../../../flow/timeout.js'
+import { checkTimeout } from '../../../flow/tool.js'
 import { checkPrices, type ModelBudgets } from '../../../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../../../model/model-provider.js'
 import type { ModelRegistry, ResolvedModel } from '../../../model/model-registry.js'

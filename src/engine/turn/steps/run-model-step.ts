@@ -35,6 +35,16 @@ interface Rejection {
   readonly problem: string
 }
 
+/** A model step that runs. */
+interface Running {
+  readonly control: TurnControl
+  readonly draft: TurnDraft
+  readonly turn: TurnView
+  readonly step: Step
+  /** Of the step's memory. */
+  readonly namespace: string
+}
+
 /** Runs a model step, the current one, until it answers or moves on. */
 export async function runModelStep(
   control: TurnControl,
@@ -45,6 +55,7 @@ export async function runModelStep(
   const { memory, stepId } = draft
   const namespace = namespaceOf(step, stepId)
   const output = outputOf(step, stepId)
+  const running = { control, draft, turn, step, namespace }
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
@@ -52,27 +63,25 @@ export async function runModelStep(
     // first: decision 0030 says what that costs.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
-    control.check()
+    control.work.check()
     const returned = step.prompt(turn)
     const prompt = isPromise(returned) ? await returned : returned
-    control.check()
-    const question = questionOf(draft, step, namespace, output, prompt, tools)
+    control.work.check()
+    const question = questionOf(running, output, prompt, tools)
     let answer: ModelAnswer
     try {
       answer = await chooseModel(control, draft, question)
     } catch (error) {
       return { transition: await recoverFromModel(control, draft, turn, step, error) }
     }
-    const outcome = await useAnswer(control, draft, turn, step, answer, tools, namespace, repairs)
+    const outcome = await useAnswer(running, answer, tools, repairs)
     if (outcome !== undefined && !('reason' in outcome)) return outcome
     if (outcome?.reason === 'output') repairs++
   }
 }
 
 function questionOf(
-  draft: TurnDraft,
-  step: Step,
-  namespace: string,
+  { draft, step, namespace }: Running,
   output: ModelOutputSchema | undefined,
   prompt: unknown,
   tools: Tools,
@@ -97,18 +106,15 @@ function questionOf(
  * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
  */
 function useAnswer(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  step: Step,
+  running: Running,
   answer: ModelAnswer,
   tools: Tools,
-  namespace: string,
   repairs: number,
 ): Promise<ModelStepOutcome | Rejection | undefined> {
+  const { control, draft, turn, step, namespace } = running
   draft.answeredBy(draft.stepId, answer.resolved.selection)
   const calls = answer.parts.filter((part) => part.type === 'tool-call')
-  if (calls.length === 0) return takeAnswer(control, draft, turn, step, answer, namespace, repairs)
+  if (calls.length === 0) return takeAnswer(running, answer, repairs)
   countToolCalls(control, draft, calls.length)
   control.stream?.reset('tools')
   draft.memory.append(namespace, message('assistant', answer.parts, turn.number))
@@ -164,24 +170,20 @@ function spokenParts({ parts }: ModelAnswer): readonly TextPart[] {
 
 /** Reads an answer without tool calls, and has the step's `onReply` decide about it. */
 async function takeAnswer(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  step: Step,
+  running: Running,
   answer: ModelAnswer,
-  namespace: string,
   repairs: number,
 ): Promise<ModelStepOutcome | Rejection> {
+  const { control, draft, turn, step, namespace } = running
   const { memory, stepId } = draft
   const said = spokenParts(answer)
   let value: unknown = textOf(said)
   if (step.output !== undefined) {
     const read = await readOutput(step.output, value as string, stepId)
-    control.check()
+    control.work.check()
     if ('problem' in read) {
       const { problem } = read
-      if (repairs < step.maxRepairs)
-        return reject(control, draft, answer, said, namespace, { reason: 'output', problem })
+      if (repairs < step.maxRepairs) return reject(running, answer, said, { reason: 'output', problem })
       const detail = `Its answer does not have the form of output of step '${stepId}': ${problem}.`
       return { transition: await recoverFromModel(control, draft, turn, step, modelError(answer.resolved, detail)) }
     }
@@ -189,7 +191,7 @@ async function takeAnswer(
   }
   const returned: unknown = step.onReply(value as string, turn)
   const reply = isPromise(returned) ? await returned : returned
-  control.check()
+  control.work.check()
   if (typeof reply === 'string') {
     // Memory has the text that was sent.
     memory.append(namespace, textMessage('assistant', reply, turn.number))
@@ -199,7 +201,7 @@ async function takeAnswer(
     throw flowCodeError(`onReply of step '${stepId}' must return a text, retry(...) or a transition.`)
   }
   if (returnsToModel(reply)) {
-    return reject(control, draft, answer, said, namespace, { reason: 'reply', problem: retryReason(reply, stepId) })
+    return reject(running, answer, said, { reason: 'reply', problem: retryReason(reply, stepId) })
   }
   memory.append(namespace, message('assistant', said, turn.number))
   return { transition: reply }
@@ -207,11 +209,9 @@ async function takeAnswer(
 
 /** Puts an answer that was rejected into memory, and after it why: the model answers again. */
 function reject(
-  control: TurnControl,
-  draft: TurnDraft,
+  { control, draft, namespace }: Running,
   { resolved }: ModelAnswer,
   said: readonly TextPart[],
-  namespace: string,
   rejection: Rejection,
 ): Rejection {
   const { memory, turnNumber } = draft

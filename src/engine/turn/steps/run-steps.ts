@@ -13,21 +13,20 @@ import { checkBase64, reply as replyTransition, Transition } from '../../../flow
 import { isPromise } from '../../../util/is-promise.js'
 import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnReply } from '../../core/run-envelope.js'
-import type { TurnInput } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
 import { TurnView } from './turn-view.js'
 
 /** Runs steps until the draft has its reply. */
-export async function runSteps(control: TurnControl, input: TurnInput, draft: TurnDraft): Promise<void> {
-  const turn = new TurnView(control, input, draft)
+export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<void> {
+  const turn = new TurnView(control, draft)
   if (draft.currentStep !== null) {
     control.emit('step:resume', { step: draft.currentStep })
     const returned: unknown = draft.steps.require(draft.currentStep).onRestore(turn)
     // Most hooks are not overridden and return nothing: there is nothing to wait for.
     if (returned !== undefined) refuseTransition(await returned, 'onRestore', draft.currentStep)
-    control.check()
+    control.work.check()
   }
   const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
   const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
@@ -55,7 +54,7 @@ export async function runStepsAfterError(
 async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
   if (turn.message === '' && turn.attachments.length === 0) return undefined
   const returned: unknown = await draft.flow.onMessage(turn)
-  control.check()
+  control.work.check()
   return transitionOf(returned, 'onMessage', control.flowName)
 }
 
@@ -78,7 +77,7 @@ async function follow(
 }
 
 async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
-  control.check()
+  control.work.check()
   while (draft.answer === undefined) {
     const { stepId } = draft
     const step = draft.steps.require(stepId)
@@ -106,7 +105,7 @@ function runStep(control: TurnControl, draft: TurnDraft, turn: TurnView, step: B
 
 async function runEndStep(control: TurnControl, turn: TurnView, step: EndStep): Promise<{ readonly text: string }> {
   const content: unknown = await step.message(turn)
-  control.check()
+  control.work.check()
   const text = typeof content === 'string' ? content : replyTransition(content as object).fields.reply
   return { text: text ?? '' }
 }
@@ -119,7 +118,7 @@ async function runLogicStep(
 ): Promise<{ readonly transition: Transition }> {
   const running: unknown = step.run(turn)
   const returned = isPromise(running) ? await running : running
-  control.check()
+  control.work.check()
   if (Transition.isInstance(returned)) return { transition: returned }
   throw flowCodeError(
     `Step '${draft.stepId}' returned ${returned === undefined ? 'nothing' : 'no transition'} from run(). Return go(...), reply(...), stay(...) or finish(...).`,
@@ -176,7 +175,7 @@ async function move(
     if (transition?.fields.kind === 'go') countMove(control, draft, from, to)
     const returned: unknown = draft.steps.require(from).onExit(turn)
     if (returned !== undefined) refuseTransition(await returned, 'onExit', from)
-    control.check()
+    control.work.check()
     control.emit('step:exit', { step: from })
   }
   if (draft.answer === undefined) control.stream?.reset('step')
@@ -186,7 +185,7 @@ async function move(
   control.stream?.send({ type: 'step', step: to })
   const entered: unknown = draft.steps.require(to).onEnter(turn)
   const next: unknown = entered === undefined ? undefined : await entered
-  control.check()
+  control.work.check()
   if (next !== undefined) await applyEntered(control, draft, turn, to, next)
 }
 

@@ -7,7 +7,6 @@ import { Step } from '../../../flow/step.js'
 import type { StepTarget } from '../../../flow/transition.js'
 import type { FlowLogger, FlowServices, Turn, TurnSession } from '../../../flow/turn.js'
 import { deepFreeze, isPlainObject, type JsonObject } from '../../../util/json.js'
-import type { TurnInput } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
@@ -17,21 +16,19 @@ export class TurnView implements Turn {
   message: string
   entered = false
   readonly number: number
-  readonly attachments: TurnInput['attachments']
+  readonly attachments: TurnControl['input']['attachments']
   readonly error: FlowError | undefined
   #transient: Map<string, unknown> | undefined
   readonly #control: TurnControl
-  readonly #input: TurnInput
   readonly #draft: TurnDraft
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
 
   /** @param error - Why the turn failed, after a failure that the flow answers for. */
-  constructor(control: TurnControl, input: TurnInput, draft: TurnDraft, error?: FlowError) {
+  constructor(control: TurnControl, draft: TurnDraft, error?: FlowError) {
     this.#control = control
-    this.#input = input
     this.#draft = draft
-    this.message = input.userMessage
-    this.attachments = input.attachments
+    this.message = control.input.userMessage
+    this.attachments = control.input.attachments
     this.number = draft.turnNumber
     this.error = error
   }
@@ -41,7 +38,7 @@ export class TurnView implements Turn {
    */
   enter(message: string | undefined): void {
     this.entered = true
-    this.message = message ?? this.#input.userMessage
+    this.message = message ?? this.#control.input.userMessage
   }
 
   get transient(): Map<string, unknown> {
@@ -54,7 +51,7 @@ export class TurnView implements Turn {
   }
 
   get signal(): AbortSignal {
-    return this.#control.signal
+    return this.#control.work.signal
   }
 
   get context(): JsonObject {
@@ -64,7 +61,7 @@ export class TurnView implements Turn {
       // What the turn began with is checked and frozen; what was added since is the flow's own object.
       const isUnchanged = own === base.flow.context
       const stored = isUnchanged ? base.flow.context : storableContext(own, this.#control.engine.limits)
-      this.#context = { of: own, merged: deepFreeze({ ...stored, ...this.#input.serverContext }) }
+      this.#context = { of: own, merged: deepFreeze({ ...stored, ...this.#control.input.serverContext }) }
     }
     return this.#context.merged
   }

@@ -9,6 +9,7 @@ import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
 import { noArguments, type Tool, type ToolCall, ToolError } from '../../../flow/tool.js'
 import { returnsToModel, Transition } from '../../../flow/transition.js'
+import type { Turn } from '../../../flow/turn.js'
 import type { ToolCallPart, ToolResultPart } from '../../../model/message.js'
 import { issueText } from '../../../model/schema-issues.js'
 import { canonicalJson, digestOf } from '../../../util/digest.js'
@@ -20,7 +21,6 @@ import { thrownText } from '../../core/error-text.js'
 import { isOfAnotherTurn } from '../control/flow-code-failure.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import type { TurnView } from '../steps/turn-view.js'
 
 /** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
 export interface ToolOutcome {
@@ -41,7 +41,7 @@ export function toolResult(call: ToolCallPart, output: JsonValue, isError = fals
 export interface CallingStep {
   readonly control: TurnControl
   readonly draft: TurnDraft
-  readonly turn: TurnView
+  readonly turn: Turn
   readonly step: Step
   /** What the step offers, by name. */
   readonly tools: ReadonlyMap<string, Tool>
@@ -100,7 +100,7 @@ async function validateAndExecute(
   const { control, draft, turn } = calling
   let args: unknown = call.input
   let returned: unknown
-  control.check()
+  control.work.check()
   if (call.invalidInput !== undefined) {
     return { result: toolResult(call, `Invalid arguments: ${call.invalidInput}`, true) }
   }
@@ -112,7 +112,7 @@ async function validateAndExecute(
       const validating = tool.input['~standard'].validate(args)
       // Most schemas answer at once, and there is nothing to wait for.
       const validated = isPromise(validating) ? await validating : validating
-      control.check()
+      control.work.check()
       together?.throwIfAborted()
       if (validated.issues !== undefined) {
         return { result: toolResult(call, `Invalid arguments: ${issueText(validated.issues)}`, true) }
@@ -123,11 +123,11 @@ async function validateAndExecute(
     }
     returned = await withinTime(calling, tool, call, number, together, (toolCall) => tool.execute(args, turn, toolCall))
   } catch (thrown) {
-    control.check()
+    control.work.check()
     if (ToolError.isInstance(thrown)) return { result: textResult(control, call, thrown.message, true) }
     throw asToolError(control, tool, thrown)
   }
-  control.check()
+  control.work.check()
   return outcomeOf(control, tool, call, returned)
 }
 
@@ -245,17 +245,17 @@ function withinTime(
         if (signal === undefined) {
           controller = new AbortController()
           if (timedOut !== undefined) controller.abort(timedOut)
-          const signals = [control.signal, controller.signal]
+          const signals = [control.work.signal, controller.signal]
           signal = AbortSignal.any(together === undefined ? signals : [...signals, together])
         }
         return signal
       },
     }
     const end = (): void => deadline?.cancel()
-    control.addPending(end)
+    control.work.addPending(end)
     const stopListening = onAbort(together, end)
     const cleanUp = (): void => {
-      control.removePending(end)
+      control.work.removePending(end)
       stopListening()
       end()
     }

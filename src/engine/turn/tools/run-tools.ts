@@ -69,7 +69,7 @@ async function runTogether(
       }
     }),
   )
-  control.check()
+  control.work.check()
   failure.signal.throwIfAborted()
   let transition: Transition | undefined
   for (const [index, call] of calls.entries()) {

@@ -1,0 +1,107 @@
+/**
+ * What the modules of one engine share. `create-context.ts` makes it once; nothing in it is global. Modules above this
+ * folder keep things here, too, and are known here by what others ask of them.
+ */
+import type { Clock } from '../../config/clock.js'
+import type { Deadlines } from '../../config/deadlines.js'
+import type { FlowError } from '../../errors/flow-error.js'
+import type { FlowRegistry } from '../../flow/flow-registry.js'
+import type { FlowLogger, FlowServices } from '../../flow/turn.js'
+import type { CircuitBreakers } from '../../model/circuit-breaker.js'
+import type { EngineBudgets } from '../../model/model-budget.js'
+import type { ModelRegistry } from '../../model/model-registry.js'
+import type { FlowSession } from '../../session/flow-session.js'
+import type { OwnerBudgets } from '../budgets/owner-budgets.js'
+import type { EngineEvents } from './engine-events.js'
+import type { EngineLimits } from './engine-limits.js'
+import type { FlowEngineOptions, IdKind, ModelRetryOptions } from './engine-options.js'
+import type { TurnOutcome } from './run-envelope.js'
+import type { RequestKey, TurnInput } from './turn-input.js'
+
+/** A turn or a summary under way, as far as an engine that closes has to know it. */
+export interface RunningTurn {
+  /** Ends the turn with an error. */
+  abort(error: FlowError): void
+  /** Called when the turn is settled. */
+  onSettled: (() => void) | undefined
+}
+
+/** What an engine keeps of its options about models. */
+export interface ModelSettings {
+  readonly random: () => number
+  readonly modelRetry: Required<ModelRetryOptions>
+  readonly circuitBreakers: CircuitBreakers
+  readonly budgets: EngineBudgets | undefined
+}
+
+/** A turn that takes one of the places of `maxConcurrentTurns`. */
+export interface AdmittedTurn {
+  readonly owner?: string | undefined
+  /** Resolves when the turn is settled. */
+  readonly outcome?: Promise<unknown>
+}
+
+/** A turn that a repeat of its request joins. */
+export interface KeyedTurn {
+  readonly turnId: string
+  readonly flowName: string
+  readonly input: TurnInput
+  /** Whether `engine.cancel` ended it. */
+  readonly isCancelled: boolean
+  /** Resolves when the turn is settled. */
+  readonly outcome: Promise<TurnOutcome>
+  /** Whoever reads this turn gets the pieces of another one from now on. Default: of none. */
+  readFrom(other: KeyedTurn | undefined): void
+}
+
+/** The session and the owner that a request names. */
+export interface NamedSession {
+  readonly sessionId?: string | undefined
+  readonly owner?: string | undefined
+}
+
+/** The shared context of one engine. */
+export interface EngineContext extends ModelSettings {
+  readonly clock: Clock
+  readonly deadlines: Deadlines
+  readonly limits: EngineLimits
+  readonly generateId: (kind: IdKind) => string
+  readonly events: EngineEvents
+  readonly flows: FlowRegistry
+  readonly models: ModelRegistry
+  readonly session: FlowSession
+  readonly services: FlowServices
+  readonly logger: FlowLogger
+  readonly unknownSession: 'new' | 'reject'
+  readonly onTurnError: 'abort' | 'rollback'
+  readonly errorText: NonNullable<FlowEngineOptions['errorText']>
+  readonly mask: FlowEngineOptions['mask']
+  readonly outdated: 'refuse' | 'restart'
+  readonly busy: NonNullable<FlowEngineOptions['busy']>
+  /** `undefined` where owners have no budget. */
+  readonly ownerBudgets: OwnerBudgets | undefined
+  readonly turns: Set<RunningTurn>
+  /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
+  readonly workUnderWay: Map<string, Promise<unknown>>
+  /** See `lock/admission.ts`. */
+  readonly admission: {
+    enter(turn: AdmittedTurn): boolean
+    leave(turn: AdmittedTurn): void
+    turnsOf(owner: string): readonly AdmittedTurn[]
+  }
+  /** See `after-turn-tasks.ts`. */
+  readonly afterTurnTasks: { begin(task: () => Promise<void>): Promise<void>; settled(): Promise<void> }
+  /** See `idempotency/keyed-turns.ts`. */
+  readonly keyedTurns: {
+    run(turn: KeyedTurn, run: () => Promise<TurnOutcome>): Promise<TurnOutcome>
+    addSession(turn: KeyedTurn, sessionId: string): void
+    follow(superseded: readonly KeyedTurn[], newer: KeyedTurn): void
+  }
+  /** See `idempotency/claims.ts`. */
+  readonly claims: { claim(requestKey: RequestKey, round: number, sessionId: string): Promise<string> }
+  /** See `idempotency/arrivals.ts`. */
+  readonly arrivals: {
+    before(named: NamedSession): Promise<void> | undefined
+    look<T>(named: NamedSession, look: () => Promise<T>): Promise<T>
+  }
+}

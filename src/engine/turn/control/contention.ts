@@ -1,0 +1,36 @@
+/** What a turn has besides if it has a key, or meets others at its session: most turns have none of it. */
+import type { TurnOutcome } from '../../core/run-envelope.js'
+
+/** See above. */
+export class Contention {
+  /**
+   * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this
+   * claim, and how many were claimed before. `undefined` where none was claimed.
+   */
+  claimed: { readonly id: string; readonly isNew: boolean; readonly round: number } | undefined
+  /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
+  leases: Map<string, () => Promise<void>> | undefined
+  /**
+   * The ID of a session that a turn was about to create when this one, or another one that this one superseded,
+   * interrupted it; `undefined` if there is none.
+   */
+  unstoredId: string | undefined
+  /** The ID of the turn that interrupted this one; `undefined` where none did. */
+  supersededBy: string | undefined
+  /** Whether `engine.cancel` ended the turn, or will end it if it is not a repeat. */
+  isCancelled = false
+  /** The ID of the turn that had the lock when this one asked for it, if it could still turn out to be a repeat. */
+  arrivedBehind: string | undefined
+  /** Whether that one had been cancelled by then. */
+  arrivedAfterCancel = false
+  /** Resolves when the turn is settled. */
+  readonly outcome: Promise<TurnOutcome>
+  /** Settles it. */
+  settle!: (outcome: TurnOutcome) => void
+
+  constructor() {
+    this.outcome = new Promise((resolve) => {
+      this.settle = resolve
+    })
+  }
+}

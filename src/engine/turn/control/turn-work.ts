@@ -1,0 +1,158 @@
+/**
+ * The work of one turn: how long it may last, and how it is aborted. What still runs after an abort is ignored: its
+ * results, its errors and its events.
+ */
+import { monotonicTime } from '../../../config/clock.js'
+import type { Deadline } from '../../../config/deadlines.js'
+import { TurnAbortedError, TurnTimeoutError } from '../../../errors/engine-errors.js'
+import type { FlowError } from '../../../errors/flow-error.js'
+import type { LockHolder } from '../../../session/lock/lock-line.js'
+import { onAbort } from '../../../util/on-abort.js'
+import type { EngineContext, RunningTurn } from '../../core/engine-context.js'
+
+/** See above. */
+export class TurnWork implements RunningTurn {
+  /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
+  startedAt: number = Number.POSITIVE_INFINITY
+  onSettled: (() => void) | undefined
+  readonly #engine: EngineContext
+  #lockHolder: LockHolder | undefined
+  #controller: AbortController | undefined
+  #aborted: FlowError | undefined
+  /** See {@link own}. */
+  #own: FlowError | undefined
+  #reject: ((error: FlowError) => void) | undefined
+  /** Ends what the turn waits for just now: a timer, an attempt at a call, tools that run together. */
+  #pending: Set<(reason: FlowError) => void> | undefined
+  #isFinished = false
+  #deadline: Deadline | undefined
+  #stopListening: (() => void) | undefined
+
+  constructor(engine: EngineContext) {
+    this.#engine = engine
+  }
+
+  /** When the turn is aborted at the latest, in the clock's monotonic time. */
+  get deadlineAt(): number {
+    return this.startedAt + this.#engine.limits.turnTimeoutMs
+  }
+
+  /** Fires when the turn is aborted. Made when it is first asked for: most turns never need one. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== undefined) this.#controller.abort(this.#aborted)
+    }
+    return this.#controller.signal
+  }
+
+  get isAborted(): boolean {
+    return this.#aborted !== undefined
+  }
+
+  /** Whether {@link abort} would abort the turn: it is not aborted yet, and its commit has not begun. */
+  get isAbortable(): boolean {
+    return this.#aborted === undefined && !this.#isFinished
+  }
+
+  /** From now on there is a deadline. {@link end} must follow. @param lockHolder - Has the session's lock. */
+  begin(lockHolder?: LockHolder): void {
+    const { clock, deadlines, limits, turns } = this.#engine
+    this.#lockHolder = lockHolder
+    this.startedAt = monotonicTime(clock)
+    this.#deadline = deadlines.set(limits.turnTimeoutMs, (failure) => {
+      if (failure === undefined) this.expire()
+      else this.abort(failure)
+    })
+    turns.add(this)
+  }
+
+  /** Aborts the turn with the signal of its caller. */
+  followSignal(signal: AbortSignal | undefined): void {
+    if (signal === undefined) return
+    const abort = (): void => this.abort(new TurnAbortedError({ cause: signal.reason }))
+    this.#stopListening = onAbort(signal, abort)
+    if (signal.aborted) abort()
+  }
+
+  /** Aborts the turn, if it is {@link isAbortable}: only the first call counts. */
+  abort(error: FlowError): void {
+    if (!this.isAbortable) return
+    this.#aborted = error
+    this.#controller?.abort(error)
+    for (const end of this.#pending ?? []) end(error)
+    this.#reject?.(error)
+  }
+
+  /** Aborts the turn because its time is over. */
+  expire(): void {
+    const { turnTimeoutMs: timeoutMs } = this.#engine.limits
+    const isAwaited = this.#lockHolder?.isAwaited === true
+    this.abort(new TurnTimeoutError({ timeoutMs, phase: 'turn', isAwaited }))
+  }
+
+  /** Has `end` called when the turn is aborted, until {@link removePending}. It must not throw. */
+  addPending(end: (reason: FlowError) => void): void {
+    this.#pending ??= new Set()
+    this.#pending.add(end)
+  }
+
+  removePending(end: (reason: FlowError) => void): void {
+    this.#pending?.delete(end)
+  }
+
+  /** Marks an error as the engine's own failure of this turn, where it is thrown among what flow code throws. */
+  own(error: FlowError): FlowError {
+    this.#own = error
+    return error
+  }
+
+  /** Whether {@link own} marked an error. An abort needs no mark: it ends the turn before what flow code throws can. */
+  isOwn(error: FlowError): boolean {
+    return error === this.#own
+  }
+
+  /** Runs `work` until it settles or the turn is aborted, whichever comes first. */
+  race<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#aborted !== undefined) return Promise.reject(this.#aborted)
+    return new Promise((resolve, reject) => {
+      this.#reject = reject
+      work().then(resolve, reject)
+    })
+  }
+
+  /**
+   * Runs a part of the work of {@link race} to its end even if the turn is aborted, and throws the abort afterwards.
+   */
+  async uninterrupted(work: () => Promise<void>): Promise<void> {
+    const reject = this.#reject
+    this.#reject = undefined
+    try {
+      await work()
+    } finally {
+      this.#reject = reject
+    }
+    this.check()
+  }
+
+  /**
+   * Stops code that runs on after the turn was aborted. Call it after each `await` of the flow's or a caller's code.
+   */
+  check(): void {
+    if (this.#aborted !== undefined) throw this.#aborted
+  }
+
+  /** The flow's part is done. From now on the turn cannot be aborted and has no deadline; it can still fail. */
+  finish(): void {
+    this.#isFinished = true
+    this.#deadline?.cancel()
+  }
+
+  /** The turn is settled. */
+  end(): void {
+    this.#deadline?.cancel()
+    this.#engine.turns.delete(this)
+    this.#stopListening?.()
+    this.onSettled?.()
+  }
+}
