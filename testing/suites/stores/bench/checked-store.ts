@@ -11,7 +11,7 @@ import type {
 } from '../../../../src/index.js'
 import { describeOutcome, fail, type Outcome, outcomeOf } from '../../cases/failure.js'
 import { findDifference, inShort, throughJson } from '../../cases/same-json.js'
-import type { SuiteCalls } from '../suite-calls.js'
+import type { SuiteCalls } from './suite-calls.js'
 
 /** A listing that has not ended after so many pages goes in circles. */
 const mostPages = 10_000
