@@ -76,7 +76,8 @@ function isOneLetterApart(a: string, b: string): boolean {
 
 /** The first own name of `given` that is not in `known`. */
 export function findUnknownName(given: object, known: object): string | undefined {
-  return Object.keys(given).find((name) => !Object.hasOwn(known, name))
+  for (const name of Object.keys(given)) if (!Object.hasOwn(known, name)) return name
+  return undefined
 }
 
 /**

@@ -140,13 +140,20 @@ function checkInput(
   stream: TurnStream | undefined,
 ): TurnInput {
   checkInputNames(unchecked)
-  const { flowName, userMessage, attachments, signal, owner, requestId, hideFlow, serverContext, waitUntil } = unchecked
   const config = checkConfig(unchecked.config, limits)
-  const context = config === undefined ? givenContext : { config }
   const checked = checkTurnInput(
     {
-      ...{ flowName, userMessage, attachments, sessionId, context, signal, owner, requestId, hideFlow },
-      ...{ serverContext, waitUntil },
+      flowName: unchecked.flowName,
+      userMessage: unchecked.userMessage,
+      attachments: unchecked.attachments,
+      sessionId,
+      context: config === undefined ? givenContext : { config },
+      signal: unchecked.signal,
+      owner: unchecked.owner,
+      requestId: unchecked.requestId,
+      hideFlow: unchecked.hideFlow,
+      serverContext: unchecked.serverContext,
+      waitUntil: unchecked.waitUntil,
     },
     limits,
   )
