@@ -47,6 +47,11 @@ export function withoutCredentials(selection: ResolvedModelSelection): ModelSele
   return { provider, name, params: strip(params) as JsonObject }
 }
 
+/** Whether `stored` is what {@link withoutCredentials} returns for a selection without parameters. */
+export function isStoredAs({ provider, name, params }: ResolvedModelSelection, stored?: ModelSelection): boolean {
+  return params === noParams && stored?.provider === provider && stored.name === name && stored.params === undefined
+}
+
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip)
   if (!isPlainObject(value)) return value

@@ -24,27 +24,25 @@ export function hasSameLists(one: SessionDocument, other: SessionDocument | unde
 /** The hint of a save that changes no list. */
 export const unchangedLists: SessionSaveHint = Object.freeze({ appended: Object.freeze({}) })
 
-/** What a store has to know of lists that may have changed. */
-export function hintOf(
-  lists: readonly (readonly [name: string, list: GrowingList<unknown> | undefined])[],
-): SessionSaveHint {
-  const appended: Record<string, number> = {}
-  const removed: Record<string, number> = {}
-  const rewritten: string[] = []
-  for (const [name, list] of lists) {
-    if (list === undefined) continue
-    const { change } = list
-    if (change.isRewritten) {
-      rewritten.push(name)
-      continue
-    }
-    if (change.appended !== 0) appended[name] = change.appended
-    if (change.removed > 0) removed[name] = change.removed
-  }
-  return { appended, ...(isEmpty(removed) ? {} : { removed }), ...(rewritten.length === 0 ? {} : { rewritten }) }
+/** A hint that is being made. */
+interface GrowingHint {
+  readonly appended: Record<string, number>
+  removed?: Record<string, number>
+  rewritten?: string[]
 }
 
-function isEmpty(record: object): boolean {
-  for (const _key in record) return false
-  return true
+/** Puts into a hint what a list has lost and gained. @param list - `undefined` if the session has none of this name. */
+export function noteChange(hint: GrowingHint, name: string, list: GrowingList<unknown> | undefined): void {
+  if (list === undefined) return
+  const { appended, removed, isRewritten } = list.change
+  if (isRewritten) {
+    hint.rewritten ??= []
+    hint.rewritten.push(name)
+    return
+  }
+  if (appended !== 0) hint.appended[name] = appended
+  if (removed > 0) {
+    hint.removed ??= {}
+    hint.removed[name] = removed
+  }
 }

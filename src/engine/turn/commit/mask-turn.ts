@@ -19,11 +19,12 @@ type Part = StoredMessage['parts'][number]
  */
 export function maskTurn(
   mask: Mask | undefined,
-  { memory, reply }: TurnDraft,
+  draft: TurnDraft,
   userMessage: string,
 ): { readonly message: string; readonly reply: string } | undefined {
   if (mask === undefined) return undefined
   const masked = onceForEach(mask)
+  const { memory, reply } = draft
   const { text, encoding } = reply
   for (const { messages } of memory.touched.values()) messages.replaceAdded((one) => maskMessage(masked, one))
   return { message: masked(userMessage, 'message'), reply: encoding === undefined ? maskReply(masked, text) : text }

@@ -10,11 +10,11 @@ import type { Flow } from '../../../flow/flow.js'
 import type { Transition } from '../../../flow/transition.js'
 import type { ToolCallPart } from '../../../model/message.js'
 import type { ResolvedModelSelection } from '../../../model/model-provider.js'
-import { withoutCredentials } from '../../../model/model-selection.js'
+import { isStoredAs, withoutCredentials } from '../../../model/model-selection.js'
 import { addedBytesOfEffects, bytesOfLists } from '../../../session/document-bytes.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
-import { hasSameLists, hintOf } from '../../../session/save-hint.js'
+import { hasSameLists, noteChange } from '../../../session/save-hint.js'
 import type {
   SessionDocument,
   SessionEffects,
@@ -48,6 +48,8 @@ interface Answer {
   readonly encoding?: 'base64' | undefined
 }
 
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+
 /** The changes of one turn. */
 export class TurnDraft implements StepRuntime {
   readonly flow: Flow
@@ -60,7 +62,7 @@ export class TurnDraft implements StepRuntime {
   storedRevision: string | undefined
   readonly memory: ConversationMemory
   /** What the session has spent, this turn included. */
-  readonly usage: { -readonly [Name in keyof SessionUsage]: SessionUsage[Name] }
+  readonly usage: Writable<SessionUsage>
   /** Checks what the turn spends; `undefined` where there is no budget. */
   readonly budget: BudgetCheck | undefined
   readonly turnNumber: number
@@ -93,7 +95,7 @@ export class TurnDraft implements StepRuntime {
   /** Live states, by step: those that were read or written. */
   readonly #states = new Map<string, object>()
   /** The states of steps that the turn was not in when it read them, as JSON. */
-  readonly #firstStates = new Map<string, string>()
+  #firstStates: Map<string, string> | undefined
   /** By step: the model that answered last. */
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
@@ -167,7 +169,10 @@ export class TurnDraft implements StepRuntime {
     let state = this.#states.get(stepId)
     if (state === undefined) {
       state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.steps.require(stepId).initialState())
-      if (!this.#wasIn(stepId)) this.#firstStates.set(stepId, JSON.stringify(state))
+      if (!this.#wasIn(stepId)) {
+        this.#firstStates ??= new Map()
+        this.#firstStates.set(stepId, JSON.stringify(state))
+      }
     }
     return state
   }
@@ -190,15 +195,20 @@ export class TurnDraft implements StepRuntime {
     this.nextReply = isOfOneReply && fields.reply === undefined ? fields : undefined
     this.addedPrompt = fields?.prompt
     this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
-    const current = this.readState(stepId)
+    this.#beginState(stepId)
     // A copy: a transition may be a constant, and what a step changes in its state is its session's alone.
     const state = fields?.state
-    if (state !== undefined) Object.assign(current, copyJson(state, 'state', Number.POSITIVE_INFINITY))
+    if (state !== undefined) Object.assign(this.readState(stepId), copyJson(state, 'state', Number.POSITIVE_INFINITY))
+  }
+
+  /** Gives a step that has no stored state its first one. A stored state is copied when it is read. */
+  #beginState(stepId: string): void {
+    if (this.#stored(stepId) === undefined) this.readState(stepId)
   }
 
   /** Remembers which model answered last for a step. */
   answeredBy(stepId: string, selection: ResolvedModelSelection): void {
-    this.readState(stepId)
+    this.#beginState(stepId)
     this.#answeredBy ??= new Map()
     this.#answeredBy.set(stepId, selection)
   }
@@ -214,13 +224,12 @@ export class TurnDraft implements StepRuntime {
    */
   hint(): SessionSaveHint | undefined {
     if (!hasSameLists(this.base, this.loaded)) return undefined
-    const lists: [string, GrowingList<unknown> | undefined][] = [
-      ['history', this.#history],
-      ['attachments', this.memory.attachments],
-      ['receipts', this.#receipts],
-    ]
-    for (const [namespace, { messages }] of this.memory.touched) lists.push([`memory:${namespace}`, messages])
-    return hintOf(lists)
+    const hint = { appended: {} }
+    noteChange(hint, 'history', this.#history)
+    noteChange(hint, 'attachments', this.memory.attachments)
+    noteChange(hint, 'receipts', this.#receipts)
+    for (const [namespace, { messages }] of this.memory.touched) noteChange(hint, `memory:${namespace}`, messages)
+    return hint
   }
 
   /**
@@ -250,9 +259,7 @@ export class TurnDraft implements StepRuntime {
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
     this.stateBytes = sizeOfSteps(steps) + sizeOf(context)
     const bytes = this.#trimLists(this.stateBytes)
-    const attachments = this.memory.attachments?.list
-    const receipts = this.#receipts?.list
-    return {
+    const document: Writable<SessionDocument> = {
       ...base,
       revision,
       runStatus: this.completed ? 'completed' : 'running',
@@ -260,12 +267,15 @@ export class TurnDraft implements StepRuntime {
       usage: this.usage,
       turns: this.turnNumber,
       bytes,
-      ...(attachments === undefined ? {} : { attachments }),
-      ...(receipts === undefined ? {} : { receipts }),
-      ...(this.effects === undefined ? {} : { effects: this.effects }),
       flow: this.#storedFlow(context, steps),
       history: this.#history.list,
     }
+    const attachments = this.memory.attachments?.list
+    const receipts = this.#receipts?.list
+    if (attachments !== undefined) document.attachments = attachments
+    if (receipts !== undefined) document.receipts = receipts
+    if (this.effects !== undefined) document.effects = this.effects
+    return document
   }
 
   #addReceipt({ key, request }: RequestKey): void {
@@ -273,18 +283,20 @@ export class TurnDraft implements StepRuntime {
     this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
   }
 
-  #storedFlow(context: JsonObject, steps: Record<string, SessionStep>): SessionDocument['flow'] {
-    const { stepContentType: contentType } = this
-    const { contentType: _ofStepBefore, ...flow } = this.base.flow
-    return {
-      ...flow,
-      currentStep: this.currentStep ?? flow.currentStep,
+  #storedFlow(context: JsonObject, steps: SessionDocument['flow']['steps']): SessionDocument['flow'] {
+    const { base, stepContentType } = this
+    const flow: Writable<SessionDocument['flow']> = {
+      ...base.flow,
+      currentStep: this.currentStep ?? base.flow.currentStep,
       context,
       steps,
       memory: this.memory.toStored(),
       sequence: this.#sequence(),
-      ...(contentType === undefined ? {} : { contentType }),
     }
+    if (stepContentType !== undefined) flow.contentType = stepContentType
+    // Only if it is there: an object is slower after a `delete`, whether or not it had the property.
+    else if (flow.contentType !== undefined) delete flow.contentType
+    return flow
   }
 
   /** Cuts the lists to their limits, and returns about how many bytes they take then. */
@@ -320,16 +332,24 @@ export class TurnDraft implements StepRuntime {
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 
-  #storedSteps(): Record<string, SessionStep> {
-    const steps: Record<string, SessionStep> = { ...this.base.flow.steps }
+  /** The steps as they are to be stored: the very same object if none of them has changed. */
+  #storedSteps(): SessionDocument['flow']['steps'] {
+    let { steps } = this.base.flow
+    let changed: Record<string, SessionStep> | undefined
+    const change = (stepId: string, step: SessionStep): void => {
+      changed ??= { ...steps }
+      changed[stepId] = step
+      steps = changed
+    }
     for (const [stepId, state] of this.#states) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
-      if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates.get(stepId)) continue
+      if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates?.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
-      steps[stepId] = model === undefined ? { state: stored } : { state: stored, model }
+      change(stepId, model === undefined ? { state: stored } : { state: stored, model })
     }
     for (const [stepId, selection] of this.#answeredBy ?? []) {
-      steps[stepId] = { state: (steps[stepId] as SessionStep).state, model: withoutCredentials(selection) }
+      const { state, model } = steps[stepId] as SessionStep
+      if (!isStoredAs(selection, model)) change(stepId, { state, model: withoutCredentials(selection) })
     }
     return steps
   }

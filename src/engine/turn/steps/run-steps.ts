@@ -12,6 +12,7 @@ import { Step } from '../../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../../flow/transition.js'
 import { isPromise } from '../../../util/is-promise.js'
 import { limitExceeded } from '../../core/engine-limits.js'
+import type { TurnReply } from '../../core/run-envelope.js'
 import type { TurnInput } from '../../input/check-input.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
@@ -91,8 +92,9 @@ async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView
     const target = applyTransition(draft, transition, stepId, place)
     if (target !== undefined) await move(control, draft, turn, target, transition)
   }
-  if (draft.reply.encoding === 'base64') checkBase64(draft.answer.text)
-  remember(draft, turn)
+  const { reply } = draft
+  if (reply.encoding === 'base64') checkBase64(reply.text)
+  remember(draft, turn, reply)
 }
 
 /** Runs the current step, until it has an answer or a transition. */
@@ -229,8 +231,8 @@ function refuseTransition(returned: unknown, hook: string, stepId: string): void
 }
 
 /** Puts a reply that no model made into the memory of the model step that it belongs to, so that its model knows it. */
-function remember(draft: TurnDraft, turn: TurnView): void {
-  const { answer, steps, memory, reply } = draft
+function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
+  const { answer, steps, memory } = draft
   if (answer === undefined || answer.remembered) return
   const stepId = steps.require(draft.stepId) instanceof Step ? draft.stepId : answer.from
   const step = steps.get(stepId)
