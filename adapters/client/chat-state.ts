@@ -1,4 +1,4 @@
-/** A chat as its page sees it, and who is told when it changes. */
+/** A chat as its page sees it, and who receives its changes. */
 import type { ChatTurnEvents } from './chat-events.js'
 import type { ChatTurn } from './chat-turn.js'
 
