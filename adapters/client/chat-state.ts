@@ -1,4 +1,4 @@
-/** A chat as its page sees it. */
+/** A chat as its page sees it, and who receives its changes. */
 import type { ChatTurnEvents } from './chat-events.js'
 import type { ChatTurn } from './chat-turn.js'
 
@@ -21,4 +21,36 @@ export interface ChatState {
 /** What a chat reports, by name: each change, and the events of each turn. */
 export type ChatEvents = { change: ChatState } & {
   [Type in keyof ChatTurnEvents]: ChatTurnEvents[Type] & { readonly turn: ChatTurn }
+}
+
+/** The listeners of one chat. */
+export class ChatListeners {
+  readonly #byName = new Map<keyof ChatEvents, Set<(payload: never) => void>>()
+
+  /** Adds a listener. The returned function removes it. */
+  add<Name extends keyof ChatEvents>(name: Name, listener: (payload: ChatEvents[Name]) => void): () => void {
+    const listeners = this.#byName.get(name) ?? new Set()
+    this.#byName.set(name, listeners.add(listener))
+    return () => listeners.delete(listener)
+  }
+
+  /**
+   * Calls the listeners of an event.
+   *
+   * @param isNewest - Whether the payload is still current. If a listener has changed the state, the remaining
+   * listeners are not called with the old one.
+   */
+  notify(name: keyof ChatEvents, payload: object, isNewest: () => boolean = () => true): void {
+    for (const listener of this.#byName.get(name) ?? []) {
+      if (!isNewest()) return
+      try {
+        listener(payload as never)
+      } catch (error) {
+        // As a listener of the browser's own events: it is reported, and changes nothing here. Node.js has no
+        // `reportError`.
+        const report = globalThis.reportError ?? console.error
+        report(error)
+      }
+    }
+  }
 }

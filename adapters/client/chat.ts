@@ -3,11 +3,10 @@
  * and the messages that have no outcome yet.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
-import { ChatListeners } from './chat-listeners.js'
 import type { ChatAttachment, ChatMessage, Delivery } from './chat-message.js'
 import { type ChatOptions, checkOptions } from './chat-options.js'
 import { ChatServer } from './chat-server.js'
-import type { ChatEvents, ChatState } from './chat-state.js'
+import { type ChatEvents, ChatListeners, type ChatState } from './chat-state.js'
 import { ChatRecord } from './chat-storage.js'
 import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-turn.js'
 import { sendMessage } from './send-message.js'

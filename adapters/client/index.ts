@@ -4,10 +4,9 @@
  *
  * @module turnkeeper/client
  */
-export { attachmentOf } from './attachment-of.js'
 export type { Chat } from './chat.js'
 export type { ChatOutcome, ChatSessionState, ChatTurnEvents } from './chat-events.js'
-export type { ChatAttachment } from './chat-message.js'
+export { attachmentOf, type ChatAttachment } from './chat-message.js'
 export type { ChatHeaders, ChatOptions } from './chat-options.js'
 export type { ChatEvents, ChatState } from './chat-state.js'
 export type { ChatStorage } from './chat-storage.js'

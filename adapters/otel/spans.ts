@@ -6,18 +6,10 @@
  * Whatever is open when a turn ends is ended with it: after an abort the engine emits nothing of the turn's work any
  * more.
  */
-import {
-  type Attributes,
-  type Context,
-  context,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import { type Attributes, type Context, context, type Span, SpanKind, type Tracer, trace } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
 import { contentOfModel, contentOfTurn } from './content.js'
+import { endAll, endSpan } from './end-span.js'
 import type { Listeners } from './listeners.js'
 import { attribute, operation } from './names.js'
 
@@ -263,43 +255,4 @@ function toolKey({ toolCallId }: EngineEventMap['tool:start']): string {
 /** What is open within a turn, the innermost first. */
 function spansOf({ calls, step }: OpenTurn): Span[] {
   return [...calls.values(), ...(step === undefined ? [] : [step.span])]
-}
-
-/**
- * Ends a span, also where the tracer refuses to take what is set before.
- *
- * @param code - What ended it, where it was a failure.
- * @param text - Of the error. Default: none, for it may hold what was said.
- * @param describe - Sets further attributes.
- */
-function endSpan(span: Span, code?: string, text?: string, describe?: () => void): void {
-  try {
-    describe?.()
-    if (code !== undefined) {
-      span.setAttribute(attribute.errorType, code)
-      span.setStatus(
-        text === undefined ? { code: SpanStatusCode.ERROR } : { code: SpanStatusCode.ERROR, message: text },
-      )
-    }
-  } finally {
-    span.end()
-  }
-}
-
-/**
- * Ends each of them, whatever becomes of the others.
- *
- * @param code - What ended them, where it was a failure.
- * @throws What the first one threw, once all were ended.
- */
-function endAll(spans: readonly Span[], code?: string): void {
-  const failures: unknown[] = []
-  for (const span of spans) {
-    try {
-      endSpan(span, code)
-    } catch (error) {
-      failures.push(error)
-    }
-  }
-  if (failures.length > 0) throw failures[0]
 }
