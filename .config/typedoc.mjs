@@ -1,7 +1,7 @@
 /**
  * The site of `npm run docs`: the README as its front page, the guides in the order of the README, and a page for each
  * public name. It fails where a name is not documented, a type is not exported, or a link leads nowhere. Open
- * site/index.html: it needs no server.
+ * site/index.html: it needs no server. typedoc.json extends this file.
  */
 import { fileURLToPath } from 'node:url'
 import { imports } from './scripts/entry-points.mjs'

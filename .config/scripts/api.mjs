@@ -47,5 +47,6 @@ for (const file of readdirSync(folder)) {
   else failures += 1
   console.log(`${file}: belongs to no entry point${update ? ', removed' : ''}`)
 }
-if (failures > 0) console.error('The public types changed: if that is meant, run `npm run api:update` and commit it.')
+if (failures > 0)
+  console.error('The public types changed: if that is meant, run `npm run api -- --update` and commit it.')
 process.exitCode = failures === 0 ? 0 : 1

@@ -1,6 +1,7 @@
 /**
  * Asks the registry whether something that comes with the package has a known vulnerability (`npm audit`), or whether
- * the signatures of what is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20 seconds.
+ * the signatures of what is installed are right (`npm audit signatures`), and prints what it answers. Waits for 20
+ * seconds.
  *
  *     node .config/scripts/audit.mjs vulnerabilities
  *     node .config/scripts/audit.mjs signatures

@@ -1,8 +1,8 @@
 /**
  * The smallest useful program: a flow of two steps in a terminal, without network, model or key.
  *
- *     npm run quickstart              talk to it
- *     npm run quickstart -- --check   it checks itself, and fails if something is wrong
+ *     npm start quickstart              talk to it
+ *     npm start -- quickstart --check   it checks itself, and fails if something is wrong
  */
 import assert from 'node:assert/strict'
 import { createInterface } from 'node:readline/promises'

@@ -2,8 +2,8 @@
  * Replays the sessions of a folder against the flows as they are now, and exits with 1 where one goes another way. The
  * folder `sessions` has two bookings, as `save-sessions.ts` wrote them.
  *
- *     npm run replay
- *     npm run replay -- <another folder>
+ *     npm start replay
+ *     npm start replay <another folder>
  */
 import { fileURLToPath } from 'node:url'
 import { type Recording, replayAll } from 'turnkeeper/testing'

@@ -1,8 +1,8 @@
 /**
  * The support desk in a terminal, on the local model or, with `DESK_MODEL`, on a provider's:
  *
- *     npm run desk
- *     DESK_MODEL=openai:gpt-5-mini OPENAI_API_KEY=... npm run desk
+ *     npm start desk
+ *     DESK_MODEL=openai:gpt-5-mini OPENAI_API_KEY=... npm start desk
  *
  * Ctrl-C stops the answer under way; at the prompt it ends the program.
  */

@@ -302,7 +302,7 @@ function raiseLimit(limit: string): string {
   return `Raise it with the engine option limits: { ${limit}: ... }.`
 }
 
-/** Makes the error of bad options and bad input: every module makes it here. @internal */
+/** Makes the error of bad options and bad input: every module makes it here. */
 export function invalidInput(message: string, cause?: unknown): InvalidInputError {
   return markAsMade(new InvalidInputError({ message, cause }))
 }

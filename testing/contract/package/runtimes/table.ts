@@ -7,7 +7,7 @@ interface Named {
   readonly name: string
 }
 
-const begin = '<!-- The table of runtimes: `npm run runtimes:update` writes it. -->'
+const begin = '<!-- The table of runtimes: `WRITE_TABLE=true npm run package -- runtimes/` writes it. -->'
 const end = '<!-- The end of the table of runtimes. -->'
 
 /** A case that does not apply to a runtime has a dash. */
