@@ -4,7 +4,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { isPlainObject } from '../util/json.js'
 import { shownValue } from '../util/shown-value.js'
 import type { Awaitable } from './base-step.js'
-import { checkFlowStatics } from './check-statics.js'
+import { checkFlowStatics } from './check-declarations.js'
 import { createCompactor, type FlowCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 
@@ -50,8 +50,8 @@ export class FlowRegistry {
   #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
-   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows its
-   * type, which this folder may not import.
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows
+   * its type, which this folder may not import.
    */
   compactorOf(flowName: string): unknown {
     return this.#flows.get(flowName)?.compactor

@@ -7,8 +7,8 @@ import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../util/options.js'
 import { isToolName } from '../util/patterns.js'
+import { checkTimeout } from './check-declarations.js'
 import { jsonSchemaOf } from './json-schema.js'
-import { checkTimeout } from './timeout.js'
 import type { Turn } from './turn.js'
 
 /** The call that a tool is executed for. */
