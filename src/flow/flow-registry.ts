@@ -4,7 +4,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { isPlainObject } from '../util/json.js'
 import { shownValue } from '../util/shown-value.js'
 import type { Awaitable } from './base-step.js'
-import { checkFlowStatics } from './check-statics.js'
+import { checkFlowStatics } from './check-declarations.js'
 import { createCompactor, type FlowCompaction } from './compaction.js'
 import { Flow } from './flow.js'
 

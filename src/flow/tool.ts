@@ -7,7 +7,7 @@ import { flowCodeError } from '../errors/engine-errors.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../util/options.js'
 import { isToolName } from '../util/patterns.js'
-import { shownValue } from '../util/shown-value.js'
+import { checkTimeout } from './check-declarations.js'
 import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 
@@ -162,15 +162,4 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
     parallel,
     execute: (args, turn, call) => options.execute(args, turn, call),
   }
-}
-
-/**
- * Refuses a time limit that is given and is not a number above 0. `Infinity` switches the limit off.
- *
- * @param path - Names the value: `toolTimeoutMs of tool 'look_up'`.
- * @throws `FlowCodeError`
- */
-export function checkTimeout(path: string, timeoutMs: unknown): void {
-  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) return
-  throw flowCodeError(`${path} must be a number above 0, or Infinity for no bound; got ${shownValue(timeoutMs)}.`)
 }

@@ -7,7 +7,7 @@ import {
   registrationError,
 } from '../../../errors/engine-errors.js'
 import { BaseStep, type StepConstructor, type StepRuntime } from '../../../flow/base-step.js'
-import { checkStepStatics } from '../../../flow/check-statics.js'
+import { checkStepStatics } from '../../../flow/check-declarations.js'
 import { End, EndStep } from '../../../flow/end-step.js'
 import type { Flow } from '../../../flow/flow.js'
 import { LogicStep } from '../../../flow/logic-step.js'

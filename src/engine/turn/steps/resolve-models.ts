@@ -2,9 +2,9 @@
  * The models of a turn: those of the flow and of each model step, resolved and checked before the session is loaded.
  */
 import { flowCodeError, invalidInput } from '../../../errors/engine-errors.js'
+import { checkTimeout } from '../../../flow/check-declarations.js'
 import type { Flow } from '../../../flow/flow.js'
 import { Step } from '../../../flow/step.js'
-import { checkTimeout } from '../../../flow/tool.js'
 import { checkPrices, type ModelBudgets } from '../../../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../../../model/model-provider.js'
 import type { ModelRegistry, ResolvedModel } from '../../../model/model-registry.js'

@@ -1,8 +1,8 @@
 /**
- * Checks of the static properties of flow and step classes. Their types are a promise that JavaScript need not keep,
- * and a wrong value would be stored with sessions, or match them by accident.
+ * Checks of what flow, step and tool authors declare. The types are a promise that JavaScript need not keep, and a
+ * wrong static would be stored with sessions, or match them by accident.
  */
-import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
+import { type FlowRegistrationError, flowCodeError, registrationError } from '../errors/engine-errors.js'
 import { shownValue } from '../util/shown-value.js'
 
 const policies: readonly unknown[] = ['queue', 'reject', 'interrupt']
@@ -70,4 +70,15 @@ function checkAliases(owner: string, aliases: unknown): void {
 
 function wrongStatic(owner: string, name: string, expected: string, value: unknown): FlowRegistrationError {
   return registrationError(`${owner}: static ${name} must be ${expected}; got ${shownValue(value)}.`)
+}
+
+/**
+ * Refuses a time limit that is given and is not a number above 0. `Infinity` switches the limit off.
+ *
+ * @param path - Names the value: `toolTimeoutMs of tool 'look_up'`.
+ * @throws `FlowCodeError`
+ */
+export function checkTimeout(path: string, timeoutMs: unknown): void {
+  if (timeoutMs === undefined || (typeof timeoutMs === 'number' && timeoutMs > 0)) return
+  throw flowCodeError(`${path} must be a number above 0, or Infinity for no bound; got ${shownValue(timeoutMs)}.`)
 }
