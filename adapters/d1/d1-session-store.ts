@@ -1,8 +1,8 @@
 /** Sessions in a D1 database: the public class. d1-driver.ts does the compare-and-swap. */
-import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
-import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
+import type { SessionStore } from '../../src/index.js'
+import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
-import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
+import { chunkedStoreOptions, serverlessOptionNames } from '../../src/stores/keyv/serverless-store.js'
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type D1DatabaseLike, D1Driver } from './d1-driver.js'
 
@@ -30,9 +30,10 @@ const optionNames: OptionNames<D1SessionStoreOptions> = {
  * const engine = new FlowEngine({ flows: [Onboarding], sessionStore })
  * ```
  */
-export class D1SessionStore implements SessionStore {
-  readonly guarantees: SessionStore['guarantees']
-  readonly #store: ChunkedSessionStore
+export class D1SessionStore extends ChunkedSessionStore {
+  declare readonly claim: NonNullable<SessionStore['claim']>
+  /** See {@link SessionStore.list}. A page has at most 100 sessions. */
+  declare readonly list: NonNullable<SessionStore['list']>
 
   /** @throws `InvalidInputError` for an option that is missing, unknown or out of range. */
   constructor(options: D1SessionStoreOptions) {
@@ -41,41 +42,8 @@ export class D1SessionStore implements SessionStore {
     const { database } = options
     if (database === undefined) throw invalidInput('D1SessionStore: database must be the binding of a D1 database.')
     checkMethods(caller, 'database', database, ['prepare', 'batch'])
-    this.#store = serverlessStore(
-      { caller, closedMessage: 'The D1 session store is closed.', createDriver: () => new D1Driver(database) },
-      options,
-    )
-    this.guarantees = this.#store.guarantees
-  }
-
-  /**
-   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is
-   * it kept.
-   */
-  load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
-    return this.#store.load(sessionId, caller)
-  }
-
-  create(document: SessionDocument): Promise<void> {
-    return this.#store.create(document)
-  }
-
-  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
-    return this.#store.save(document, expectedRevision, hint)
-  }
-
-  delete(sessionId: string, expectedRevision?: string): Promise<void> {
-    return this.#store.delete(sessionId, expectedRevision)
-  }
-
-  /** See {@link SessionStore.claim}. */
-  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
-    return (this.#store as Required<ChunkedSessionStore>).claim(key, sessionId, ttlMs)
-  }
-
-  /** See {@link SessionStore.list}. A page has at most 100 sessions. */
-  async list(query: SessionListQuery): ReturnType<NonNullable<SessionStore['list']>> {
-    return (this.#store as Required<ChunkedSessionStore>).list(query)
+    const closedMessage = 'The D1 session store is closed.'
+    super(chunkedStoreOptions({ caller, closedMessage, createDriver: () => new D1Driver(database) }, options))
   }
 
   /**
@@ -85,11 +53,6 @@ export class D1SessionStore implements SessionStore {
    * @returns How many sessions were removed.
    */
   purgeExpired(): Promise<number> {
-    return this.#store.purgeExpired()
-  }
-
-  /** Calls after it reject. The binding itself needs no closing. */
-  close(): Promise<void> {
-    return this.#store.close()
+    return this.purge()
   }
 }

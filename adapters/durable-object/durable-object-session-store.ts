@@ -1,8 +1,8 @@
 /** Sessions in Durable Objects: the public class of the store. session-object.ts is the object that it calls. */
-import type { SessionDocument, SessionSaveHint, SessionStore } from '../../src/index.js'
-import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
+import type { SessionStore } from '../../src/index.js'
+import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
-import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
+import { chunkedStoreOptions, serverlessOptionNames } from '../../src/stores/keyv/serverless-store.js'
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type DurableObjectNamespaceLike, ObjectDriver } from './object-driver.js'
 
@@ -27,9 +27,8 @@ const optionNames: OptionNames<DurableObjectSessionStoreOptions> = {
  * const engine = new FlowEngine({ flows: [Onboarding], sessionStore })
  * ```
  */
-export class DurableObjectSessionStore implements SessionStore {
-  readonly guarantees: SessionStore['guarantees']
-  readonly #store: ChunkedSessionStore
+export class DurableObjectSessionStore extends ChunkedSessionStore {
+  declare readonly claim: NonNullable<SessionStore['claim']>
 
   /** @throws `InvalidInputError` for an option that is missing, unknown or out of range. */
   constructor(options: DurableObjectSessionStoreOptions) {
@@ -39,44 +38,7 @@ export class DurableObjectSessionStore implements SessionStore {
     if (namespace === undefined)
       throw invalidInput(`${caller}: namespace must be the binding of the class SessionObject.`)
     checkMethods(caller, 'namespace', namespace, ['idFromName', 'get'])
-    this.#store = serverlessStore(
-      {
-        caller,
-        closedMessage: 'The Durable Object session store is closed.',
-        createDriver: () => new ObjectDriver(namespace),
-      },
-      options,
-    )
-    this.guarantees = this.#store.guarantees
-  }
-
-  /**
-   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not decoded, nor is
-   * it kept.
-   */
-  load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
-    return this.#store.load(sessionId, caller)
-  }
-
-  create(document: SessionDocument): Promise<void> {
-    return this.#store.create(document)
-  }
-
-  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
-    return this.#store.save(document, expectedRevision, hint)
-  }
-
-  delete(sessionId: string, expectedRevision?: string): Promise<void> {
-    return this.#store.delete(sessionId, expectedRevision)
-  }
-
-  /** See {@link SessionStore.claim}. */
-  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
-    return (this.#store as Required<ChunkedSessionStore>).claim(key, sessionId, ttlMs)
-  }
-
-  /** Calls after it reject. The binding itself needs no closing. */
-  close(): Promise<void> {
-    return this.#store.close()
+    const closedMessage = 'The Durable Object session store is closed.'
+    super(chunkedStoreOptions({ caller, closedMessage, createDriver: () => new ObjectDriver(namespace) }, options))
   }
 }

@@ -2,11 +2,15 @@
  * Sessions in Upstash Redis: the function that makes the store. upstash-connection.ts sends what the Redis driver
  * decides.
  */
-import type { SessionDocument, SessionListQuery, SessionSaveHint, SessionStore } from '../../src/index.js'
-import type { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
+import type { SessionStore } from '../../src/index.js'
+import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import { createRedisSessionDriver } from '../../src/stores/keyv/drivers/redis/redis-session-driver.js'
 import type { ServerlessStoreOptions } from '../../src/stores/keyv/serverless-options.js'
-import { serverlessOptionNames, serverlessStore } from '../../src/stores/keyv/serverless-store.js'
+import {
+  chunkedStoreOptions,
+  type ServerlessBackend,
+  serverlessOptionNames,
+} from '../../src/stores/keyv/serverless-store.js'
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { UpstashConnection, type UpstashRedisLike } from './upstash-connection.js'
 
@@ -39,67 +43,26 @@ const caller = 'createUpstashStore'
  * ```
  */
 export function createUpstashStore(redis: UpstashRedisLike, options: UpstashStoreOptions = {}): SessionStore {
-  return new UpstashSessionStore(redis, options)
-}
-
-/** The server removes what expired by itself, so there is nothing to purge. */
-class UpstashSessionStore implements SessionStore {
-  readonly guarantees: SessionStore['guarantees']
-  readonly #store: ChunkedSessionStore
-
-  constructor(redis: UpstashRedisLike, options: UpstashStoreOptions) {
-    checkOptionNames(caller, options, optionNames)
-    checkClient(redis)
-    const { namespace = 'turnkeeper' } = options
-    if (typeof namespace !== 'string' || namespace === '') {
-      throw invalidInput('createUpstashStore: namespace must be a non-empty string.')
-    }
-    const connection = new UpstashConnection(redis)
-    const nodes = [(words: readonly string[]) => connection.sendOn(undefined, words)]
-    this.#store = serverlessStore(
-      {
-        caller,
-        closedMessage: 'The Upstash session store is closed.',
-        createDriver: (ttlMs) =>
-          createRedisSessionDriver({
-            connection,
-            nodes: async () => ({ topology: 0, nodes }),
-            ttlMs: () => ttlMs,
-          }),
-        keyOf: (key) => `${namespace}::${key}`,
-      },
-      options,
-    )
-    this.guarantees = this.#store.guarantees
+  checkOptionNames(caller, options, optionNames)
+  checkClient(redis)
+  const { namespace = 'turnkeeper' } = options
+  if (typeof namespace !== 'string' || namespace === '') {
+    throw invalidInput('createUpstashStore: namespace must be a non-empty string.')
   }
-
-  load(sessionId: string, reader?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined> {
-    return this.#store.load(sessionId, reader)
+  const connection = new UpstashConnection(redis)
+  const nodes = [(words: readonly string[]) => connection.sendOn(undefined, words)]
+  const backend: ServerlessBackend = {
+    caller,
+    closedMessage: 'The Upstash session store is closed.',
+    createDriver: (ttlMs) =>
+      createRedisSessionDriver({
+        connection,
+        nodes: async () => ({ topology: 0, nodes }),
+        ttlMs: () => ttlMs,
+      }),
+    keyOf: (key) => `${namespace}::${key}`,
   }
-
-  create(document: SessionDocument): Promise<void> {
-    return this.#store.create(document)
-  }
-
-  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
-    return this.#store.save(document, expectedRevision, hint)
-  }
-
-  delete(sessionId: string, expectedRevision?: string): Promise<void> {
-    return this.#store.delete(sessionId, expectedRevision)
-  }
-
-  async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
-    return (this.#store as Required<ChunkedSessionStore>).claim(key, sessionId, ttlMs)
-  }
-
-  async list(query: SessionListQuery): ReturnType<NonNullable<SessionStore['list']>> {
-    return (this.#store as Required<ChunkedSessionStore>).list(query)
-  }
-
-  close(): Promise<void> {
-    return this.#store.close()
-  }
+  return new ChunkedSessionStore(chunkedStoreOptions(backend, options))
 }
 
 /**

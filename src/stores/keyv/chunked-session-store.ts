@@ -1,7 +1,8 @@
 /**
- * Sessions as a head and chunks, over any driver: what the stores of this package over a backend share. It decides what
+ * Sessions as a head and chunks, over any driver: the stores of this package over a backend extend it. It decides what
  * this process remembers of a session and what a conflict means. The drivers do the compare-and-swap; layout/ turns
- * documents into texts and back.
+ * documents into texts and back. Stores that need no Keyv extend it, too, so nothing that it declares needs the types
+ * of Keyv.
  */
 import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
@@ -42,6 +43,8 @@ export interface ChunkedSessionStoreOptions {
   readonly cacheBytes?: number | undefined
   /** Default: closes the driver. */
   close?(): Promise<void>
+  /** Called for a save that too few replicas have. Default: nobody asks. */
+  onUnderReplicated?(report: UnderReplicatedReport): void
 }
 
 const defaultCacheBytes = 64 * 1024 * 1024
@@ -49,13 +52,16 @@ const defaultCacheBytes = 64 * 1024 * 1024
 /** What a session takes in the cache in addition to its texts. */
 const cacheOverhead = 512
 
-/** A session store over a driver. */
+/** A session store over a driver: what such stores have in common. */
 export class ChunkedSessionStore implements SessionStore {
+  /** What the backend guarantees. */
   readonly guarantees: SessionStoreGuarantees
-  /** Absent, as `lease` and `list`, where the driver has no operation of this name. */
-  readonly claim?: NonNullable<SessionStore['claim']>
-  readonly lease?: NonNullable<SessionStore['lease']>
-  readonly list?: NonNullable<SessionStore['list']>
+  /** See {@link SessionStore.claim}. Absent if the driver has no `claim`. */
+  declare readonly claim?: NonNullable<SessionStore['claim']>
+  /** See {@link SessionStore.lease}. Absent if the driver has no `lease`. */
+  declare readonly lease?: NonNullable<SessionStore['lease']>
+  /** See {@link SessionStore.list}. Absent if the driver has no `list`. */
+  declare readonly list?: NonNullable<SessionStore['list']>
   readonly #options: ChunkedSessionStoreOptions
   readonly #driver: SessionDriver
   readonly #absoluteTtlMs: number
@@ -64,7 +70,6 @@ export class ChunkedSessionStore implements SessionStore {
   readonly #known: LRUCache<string, KnownSession> | undefined
   /** Of a key and revision, whatever the outcome. */
   readonly #attempts = new WriteAttempts()
-  readonly #underReplicatedListeners = new Set<(report: UnderReplicatedReport) => void>()
   #closed: Promise<void> | undefined
 
   /** @throws `InvalidInputError` for an option that is out of range. */
@@ -118,26 +123,17 @@ export class ChunkedSessionStore implements SessionStore {
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
   }
 
-  /**
-   * Removes every expired session and claim for good, and returns how many sessions; 0 where the
-   * backend removes them by itself.
-   */
-  async purgeExpired(): Promise<number> {
+  /** Removes every expired session and claim for good, and returns how many sessions; 0 if the backend does it. */
+  protected async purge(): Promise<number> {
     this.#checkOpen()
     return (await this.#driver.purgeExpired?.()) ?? 0
   }
 
-  /** Calls after it reject. */
+  /** Closes the connection to the backend, if there is one. Calls after it reject. */
   close(): Promise<void> {
     this.#closed ??= this.#options.close?.() ?? this.#driver.close()
     this.#known?.clear()
-    this.#underReplicatedListeners.clear()
     return this.#closed
-  }
-
-  onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
-    this.#underReplicatedListeners.add(listener)
-    return () => this.#underReplicatedListeners.delete(listener)
   }
 
   async #read(
@@ -165,7 +161,7 @@ export class ChunkedSessionStore implements SessionStore {
     hint: SessionSaveHint | undefined,
   ): Promise<void> {
     const { id, revision } = document
-    const { codec, ttlMs } = this.#options
+    const { codec, ttlMs, onUnderReplicated } = this.#options
     const key = await this.#open(id)
     const expiresBy = this.#checkAge(document)
     const known = this.#known?.get(key)
@@ -193,7 +189,7 @@ export class ChunkedSessionStore implements SessionStore {
       ttlMs: ttlMs(),
       expiresBy,
       owner: () => this.#heads.ownerOf(document),
-      onUnderReplicated: (replicas, wanted) => this.#report({ sessionId: id, replicas, wanted }),
+      onUnderReplicated: (replicas, wanted) => onUnderReplicated?.({ sessionId: id, replicas, wanted }),
     })
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
     // Another attempt, made before this one or at the same time, may have stored the same revision in other chunks.
@@ -253,10 +249,6 @@ export class ChunkedSessionStore implements SessionStore {
     const expiresBy = this.#expiresBy(document)
     if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })
     return expiresBy
-  }
-
-  #report(report: UnderReplicatedReport): void {
-    for (const listener of this.#underReplicatedListeners) listener(report)
   }
 
   #checkOpen(): void {

@@ -11,7 +11,8 @@ import { isRedisAdapter } from './drivers/redis/redis-client.js'
 import { createRedisDriver } from './drivers/redis/redis-driver.js'
 import { isSqlAdapter } from './drivers/sql-adapter.js'
 import { createSqliteDriver } from './drivers/sqlite/sqlite-driver.js'
-import { createTextCodec, plainCodec, type TextCodec } from './layout/codec.js'
+import { createTextCodec } from './keyv-codec.js'
+import { plainCodec, type TextCodec } from './layout/codec.js'
 import type { SessionDriver } from './session-driver.js'
 
 /** A driver, with the keys and texts that it takes. */

@@ -1,19 +1,12 @@
 /**
  * Sessions in the backend of a Keyv: the public class. The drivers do the compare-and-swap; chunked-session-store.ts is
- * what is the same for all of them.
+ * what is the same for all stores over a backend.
  */
 import type { Keyv } from 'keyv'
-import type { SessionDocument } from '../../session/session-document.js'
-import type {
-  SessionSaveHint,
-  SessionStore,
-  SessionStoreGuarantees,
-  UnderReplicatedReport,
-} from '../../session/session-store.js'
+import type { UnderReplicatedReport } from '../../session/session-store.js'
 import { checkOptionNames, type OptionNames } from '../../util/options.js'
 import { ChunkedSessionStore } from './chunked-session-store.js'
 import { chooseDriver } from './driver-for.js'
-import type { Caller } from './layout/read-session.js'
 import type { SessionDriver } from './session-driver.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
@@ -61,19 +54,8 @@ const optionNames: OptionNames<KeyvSessionStoreOptions> = {
  * const engine = new FlowEngine({ flows: [Onboarding], sessionStore })
  * ```
  */
-export class KeyvSessionStore implements SessionStore {
-  /** What the backend guarantees: `{ compareAndSwap: 'backend', durable: true }` on Redis. */
-  readonly guarantees: SessionStoreGuarantees
-  /** See {@link SessionStore.claim}. Absent where the driver has no `claim`. */
-  readonly claim?: NonNullable<SessionStore['claim']>
-  /**
-   * See {@link SessionStore.lease}. Absent but for a Keyv of `createRedisKeyv` with the option `lease`, and
-   * for drivers that have it.
-   */
-  readonly lease?: NonNullable<SessionStore['lease']>
-  /** See {@link SessionStore.list}. Absent where the driver has no `list`. */
-  readonly list?: NonNullable<SessionStore['list']>
-  readonly #store: ChunkedSessionStore
+export class KeyvSessionStore extends ChunkedSessionStore {
+  readonly #listeners: Set<(report: UnderReplicatedReport) => void>
 
   /**
    * @throws `InvalidInputError` where the Keyv's adapter has no compare-and-swap that is known here, and neither
@@ -82,7 +64,8 @@ export class KeyvSessionStore implements SessionStore {
   constructor(options: KeyvSessionStoreOptions) {
     checkOptionNames('KeyvSessionStore', options, optionNames)
     const { keyv, absoluteTtlMs, cacheBytes, closeKeyv = true } = options
-    this.#store = new ChunkedSessionStore({
+    const listeners = new Set<(report: UnderReplicatedReport) => void>()
+    super({
       ...chooseDriver(options),
       caller: 'KeyvSessionStore',
       closedMessage: 'The Keyv session store is closed.',
@@ -90,32 +73,11 @@ export class KeyvSessionStore implements SessionStore {
       absoluteTtlMs,
       cacheBytes,
       ...(closeKeyv ? {} : { close: () => Promise.resolve() }),
+      onUnderReplicated(report) {
+        for (const listener of listeners) listener(report)
+      },
     })
-    const { guarantees, claim, lease, list } = this.#store
-    this.guarantees = guarantees
-    if (claim !== undefined) this.claim = claim
-    if (lease !== undefined) this.lease = lease
-    if (list !== undefined) this.list = list
-  }
-
-  /**
-   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not
-   * decoded, nor is it kept.
-   */
-  load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
-    return this.#store.load(sessionId, caller)
-  }
-
-  create(document: SessionDocument): Promise<void> {
-    return this.#store.create(document)
-  }
-
-  save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint): Promise<void> {
-    return this.#store.save(document, expectedRevision, hint)
-  }
-
-  delete(sessionId: string, expectedRevision?: string): Promise<void> {
-    return this.#store.delete(sessionId, expectedRevision)
+    this.#listeners = listeners
   }
 
   /**
@@ -125,15 +87,18 @@ export class KeyvSessionStore implements SessionStore {
    * @returns How many sessions were removed; 0 where the backend removes them by itself.
    */
   purgeExpired(): Promise<number> {
-    return this.#store.purgeExpired()
+    return this.purge()
   }
 
   /** Disconnects the Keyv, unless `closeKeyv` is `false`. Calls after it reject, and nothing reconnects. */
-  close(): Promise<void> {
-    return this.#store.close()
+  override close(): Promise<void> {
+    this.#listeners.clear()
+    return super.close()
   }
 
+  /** Listens to saves that too few replicas have. Returns a function that removes the listener. */
   onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
-    return this.#store.onUnderReplicated(listener)
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 }

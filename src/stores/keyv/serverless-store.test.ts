@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { newSession } from '../../../testing/suites/stores/bench/documents.js'
+import { ChunkedSessionStore } from './chunked-session-store.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
-import { serverlessStore } from './serverless-store.js'
+import { chunkedStoreOptions } from './serverless-store.js'
 
 /** The time to live that a driver is made with, and the one that a save has. */
 async function timesToLive(options: ServerlessStoreOptions): Promise<(number | undefined)[]> {
@@ -12,7 +13,8 @@ async function timesToLive(options: ServerlessStoreOptions): Promise<(number | u
     times.push(ttlMs)
     return driver
   }
-  const store = serverlessStore({ caller: 'Store', closedMessage: 'Closed.', createDriver }, options)
+  const backend = { caller: 'Store', closedMessage: 'Closed.', createDriver }
+  const store = new ChunkedSessionStore(chunkedStoreOptions(backend, options))
   await store.create(newSession('a'))
   return [...times, ...driver.swaps.map(({ ttlMs }) => ttlMs)]
 }

@@ -1,9 +1,6 @@
-/**
- * What the stores for serverless platforms share: these options, and how a store is made of a
- * driver. They need no Keyv.
- */
+/** What the stores for serverless platforms share: these options, and what they make of them. They need no Keyv. */
 import { checkNumber, type OptionNames } from '../../util/options.js'
-import { ChunkedSessionStore } from './chunked-session-store.js'
+import type { ChunkedSessionStoreOptions } from './chunked-session-store.js'
 import { plainCodec } from './layout/codec.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
 import type { SessionDriver } from './session-driver.js'
@@ -28,13 +25,20 @@ export interface ServerlessBackend {
   keyOf?(key: string): string
 }
 
-/** @throws `InvalidInputError` for an option that is out of range. */
-export function serverlessStore(backend: ServerlessBackend, options: ServerlessStoreOptions): ChunkedSessionStore {
+/**
+ * What such a store gives to a `ChunkedSessionStore`.
+ *
+ * @throws `InvalidInputError` for an option that is out of range.
+ */
+export function chunkedStoreOptions(
+  backend: ServerlessBackend,
+  options: ServerlessStoreOptions,
+): ChunkedSessionStoreOptions {
   const { caller, closedMessage, keyOf = (key) => key } = backend
   const { ttlMs = Number.POSITIVE_INFINITY, absoluteTtlMs, cacheBytes = defaultCacheBytes } = options
   checkNumber(caller, 'ttlMs', ttlMs)
   const wholeTtlMs = Number.isFinite(ttlMs) ? Math.ceil(ttlMs) : undefined
-  return new ChunkedSessionStore({
+  return {
     caller,
     closedMessage,
     driver: backend.createDriver(wholeTtlMs),
@@ -43,5 +47,5 @@ export function serverlessStore(backend: ServerlessBackend, options: ServerlessS
     ttlMs: () => wholeTtlMs,
     absoluteTtlMs,
     cacheBytes,
-  })
+  }
 }

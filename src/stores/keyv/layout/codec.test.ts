@@ -4,8 +4,9 @@ import { FakeDriver } from '../../../../testing/contract/stores/fake-driver.js'
 import { encryptionHooks, zlibCompression } from '../../../../testing/contract/stores/keyv-hooks.js'
 import { newSession, turnOn } from '../../../../testing/contract/stores/turns.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
+import { createTextCodec } from '../keyv-codec.js'
 import { KeyvSessionStore } from '../keyv-session-store.js'
-import { createTextCodec, type SessionTextPlace } from './codec.js'
+import type { SessionTextPlace } from './codec.js'
 
 const value = JSON.parse(
   '{ "text": ":base64:aGk=", "colon": ":x", "__proto__": { "kept": true }, "list": [null, 1.5] }',

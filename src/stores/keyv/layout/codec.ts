@@ -1,10 +1,4 @@
-/**
- * The texts that a driver stores: plain JSON, or that JSON after the Keyv's own hooks (`serialize`, `compression`), so
- * that encryption and compression work. The hooks also get the place of each text, so that an encryption can bind the
- * text to it. Keyv's default serializer is not used, because it changes texts that begin with a colon. Without hooks
- * everything here is synchronous.
- */
-import type { Deserialize, Keyv, Serialize } from 'keyv'
+/** The texts that a driver stores: plain JSON, or what the hooks of a Keyv make of it (keyv-codec.ts). */
 
 /**
  * Which text of which session it is: the second argument of the hooks `serialize` and `deserialize` of a Keyv, to be
@@ -33,40 +27,6 @@ export interface TextCodec {
 export const plainCodec: TextCodec = {
   encode: (value) => JSON.stringify(value),
   decode: (text) => JSON.parse(text),
-}
-
-/** The hooks, as this store calls them. Keyv's own types have no second argument. */
-interface PlacedHooks {
-  serialize?(data: Parameters<Serialize>[0], place: SessionTextPlace): ReturnType<Serialize>
-  deserialize?(text: string, place: SessionTextPlace): ReturnType<Deserialize>
-}
-
-/** The codec that uses the hooks of `keyv`, as they are at each call. */
-export function createTextCodec(keyv: Keyv): TextCodec {
-  const { serialize, deserialize } = new (keyv.constructor as new () => Keyv)()
-  const hooks = keyv as PlacedHooks
-  const hasHooks = (): boolean =>
-    keyv.serialize !== undefined &&
-    (Boolean(keyv.compression) || keyv.serialize !== serialize || keyv.deserialize !== deserialize)
-
-  async function encodeWithHooks(value: unknown, place: SessionTextPlace): Promise<string> {
-    const json = JSON.stringify(value)
-    const packed: unknown = keyv.compression?.compress ? await keyv.compression.compress(json) : json
-    const text: unknown = await hooks.serialize?.({ value: packed }, place)
-    if (typeof text === 'string') return text
-    throw new TypeError(`Keyv's serialize returned a value of type ${typeof text}; it must return a string.`)
-  }
-
-  async function decodeWithHooks(text: string, place: SessionTextPlace): Promise<unknown> {
-    const data = await hooks.deserialize?.(text, place)
-    const packed: unknown = data?.value
-    return JSON.parse(String(keyv.compression?.decompress ? await keyv.compression.decompress(packed) : packed))
-  }
-
-  return {
-    encode: (value, place) => (hasHooks() ? encodeWithHooks(value, place) : plainCodec.encode(value, place)),
-    decode: (text, place) => (hasHooks() ? decodeWithHooks(text, place) : plainCodec.decode(text, place)),
-  }
 }
 
 /** Encodes several values, and waits only where a hook is asynchronous. */
