@@ -32,6 +32,17 @@ describeWithMiniflare('sessions in Durable Objects', () => {
     return (await (await askObject(worker, name, '/sql', statement)).json()) as Record<string, unknown>[]
   }
 
+  /** When a session ends, and when its object is woken. */
+  async function timesOf(name: string): Promise<Record<string, unknown>> {
+    const [times] = await query(name, 'SELECT expires_at, alarm_at FROM entry')
+    return times ?? {}
+  }
+
+  /** Calls the object's alarm, and returns when the platform calls it next. */
+  async function wake(name: string): Promise<unknown> {
+    return (await askObject(worker, name, '/wake', '')).json()
+  }
+
   const tables = "SELECT name FROM sqlite_master WHERE name IN ('entry', 'text')"
   const newId = (): string => `id-${crypto.randomUUID()}`
 
@@ -81,12 +92,13 @@ describeWithMiniflare('sessions in Durable Objects', () => {
   })
 
   test('a session is removed by an alarm when it has expired, with its tables', async () => {
-    const store = new DurableObjectSessionStore({ namespace, ttlMs: 200 })
+    const store = new DurableObjectSessionStore({ namespace })
     const session = newSession(newId())
     await store.create(session)
     expect(await query(session.id, tables)).toHaveLength(2)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 200 }).save(...secondTurn(session))
     // The object itself is not asked by `load`, so that only the alarm removes it.
-    await expect.poll(() => query(session.id, tables), { timeout: 20_000 }).toEqual([])
+    while ((await query(session.id, tables)).length > 0);
     expect(await store.load(session.id)).toBeUndefined()
     await expect(store.save(...secondTurn(session))).rejects.toThrow('changed')
     await store.create(session)
@@ -95,17 +107,18 @@ describeWithMiniflare('sessions in Durable Objects', () => {
 
   test('the alarm of a session that was saved since is set again, and removes it at its later end', async () => {
     const session = newSession(newId())
-    const times = async (): Promise<Record<string, unknown> | undefined> =>
-      (await query(session.id, 'SELECT expires_at, alarm_at FROM entry'))[0]
-    await new DurableObjectSessionStore({ namespace, ttlMs: 300 }).create(session)
-    const first = await times()
-    expect(first?.alarm_at).toBe(first?.expires_at)
-    await new DurableObjectSessionStore({ namespace, ttlMs: 2_000 }).save(...secondTurn(session))
-    const saved = await times()
-    expect(saved?.alarm_at).toBe(first?.alarm_at)
-    await expect.poll(async () => (await times())?.alarm_at, { timeout: 20_000 }).toBe(saved?.expires_at)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 3_600_000 }).create(session)
+    const first = await timesOf(session.id)
+    expect(first.alarm_at).toBe(first.expires_at)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 7_200_000 }).save(...secondTurn(session))
+    const saved = await timesOf(session.id)
+    expect(saved.alarm_at).toBe(first.alarm_at)
+    expect(await wake(session.id)).toBe(saved.expires_at)
+    expect((await timesOf(session.id)).alarm_at).toBe(saved.expires_at)
     expect(await new DurableObjectSessionStore({ namespace }).load(session.id)).toMatchObject({ turns: 2 })
-    await expect.poll(() => query(session.id, tables), { timeout: 4_000 }).toEqual([])
+    await query(session.id, 'UPDATE entry SET expires_at = 1')
+    expect(await wake(session.id)).toBeNull()
+    expect(await query(session.id, tables)).toEqual([])
   })
 
   test('what expired cannot be loaded before its alarm, and keeps nobody from creating it anew', async () => {
@@ -121,24 +134,24 @@ describeWithMiniflare('sessions in Durable Objects', () => {
 
   test('a shorter time to live moves the alarm, and none leaves the session after it', async () => {
     const session = newSession(newId())
-    const row = async (): Promise<Record<string, unknown> | undefined> =>
-      (await query(session.id, 'SELECT expires_at, alarm_at FROM entry'))[0]
     await new DurableObjectSessionStore({ namespace, ttlMs: 7_200_000 }).create(session)
-    const before = await row()
+    const before = await timesOf(session.id)
     const next = nextTurn(session)
-    await new DurableObjectSessionStore({ namespace, ttlMs: 500 }).save(next.document, next.expectedRevision)
-    const after = await row()
-    expect(after?.alarm_at).toBe(after?.expires_at)
-    expect(Number(after?.alarm_at)).toBeLessThan(Number(before?.alarm_at) - 3_600_000)
+    await new DurableObjectSessionStore({ namespace, ttlMs: 3_600_000 }).save(next.document, next.expectedRevision)
+    const after = await timesOf(session.id)
+    expect(after.alarm_at).toBe(after.expires_at)
+    expect(Number(after.alarm_at)).toBeLessThan(Number(before.alarm_at) - 3_000_000)
     await new DurableObjectSessionStore({ namespace }).save(...secondTurn(next.document))
-    await expect.poll(row, { timeout: 20_000 }).toEqual({ expires_at: null, alarm_at: null })
+    expect(await timesOf(session.id)).toEqual({ expires_at: null, alarm_at: after.alarm_at })
+    await wake(session.id)
+    expect(await timesOf(session.id)).toEqual({ expires_at: null, alarm_at: null })
   })
 
   test('a claim that is over is removed by an alarm', async () => {
     const store = new DurableObjectSessionStore({ namespace })
     const key = newId()
     expect(await store.claim(key, 'first', 200)).toBe('first')
-    await expect.poll(() => query(`~claim-${key}`, tables), { timeout: 20_000 }).toEqual([])
+    while ((await query(`~claim-${key}`, tables)).length > 0);
     expect(await store.claim(key, 'second', 60_000)).toBe('second')
   })
 

@@ -55,11 +55,17 @@ class Chat extends Flow {
   }
 }
 
-/** The object of a session, which a test can look into, damage and abort. */
-export class TestObject extends SessionObject {
-  readonly #state: DurableObjectStateLike & { abort(reason: string): void }
+/** The state of an object, as far as only a test uses it. */
+interface TestState extends DurableObjectStateLike {
+  readonly storage: DurableObjectStateLike['storage'] & { getAlarm(): Promise<number | null> }
+  abort(reason: string): void
+}
 
-  constructor(state: DurableObjectStateLike & { abort(reason: string): void }) {
+/** The object of a session, which a test can look into, damage, wake and abort. */
+export class TestObject extends SessionObject {
+  readonly #state: TestState
+
+  constructor(state: TestState) {
     super(state)
     this.#state = state
   }
@@ -68,6 +74,10 @@ export class TestObject extends SessionObject {
     const { pathname } = new URL(request.url)
     if (pathname === '/abort') this.#state.abort('A test aborted this object.')
     if (pathname === '/sql') return Response.json(this.#state.storage.sql.exec(await request.text()).toArray())
+    if (pathname === '/wake') {
+      await this.alarm()
+      return Response.json(await this.#state.storage.getAlarm())
+    }
     if (pathname === '/swap-while-removed') {
       const text = await request.text()
       const [removed, swapped] = [this.#ask('{"operation":"remove"}'), this.#ask(text)]

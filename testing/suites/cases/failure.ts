@@ -37,12 +37,25 @@ export function describeOutcome(outcome: Outcome): string {
   return `a rejection with ${error instanceof Object ? String(error) : inShort(error)}`
 }
 
-/** `work`, or a failure after `deadlineMs` that says what hung. */
-export async function withDeadline<T>(work: Promise<T>, deadlineMs: number, whatHung: () => string): Promise<T> {
+/**
+ * `work`, or a failure that says what hung: after `deadlineMs` in which no call has settled. However long the work
+ * takes on a busy machine, it is not hanging while its calls settle.
+ */
+export async function withDeadline<T>(
+  work: Promise<T>,
+  deadlineMs: number,
+  calls: { readonly settled: number; readonly hanging: string },
+): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const hung = new Promise<never>((_resolve, reject) => {
-    const fail = (): void => reject(new Error(`Expected ${whatHung()} to settle; it hung for ${deadlineMs} ms.`))
-    timer = setTimeout(fail, deadlineMs)
+    const watch = (): void => {
+      const before = calls.settled
+      timer = setTimeout(() => {
+        if (calls.settled !== before) return watch()
+        reject(new Error(`Expected ${calls.hanging} to settle; it hung for ${deadlineMs} ms.`))
+      }, deadlineMs)
+    }
+    watch()
   })
   try {
     return await Promise.race([work, hung])

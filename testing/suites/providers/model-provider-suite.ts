@@ -66,7 +66,7 @@ export function modelProviderSuite(
     const { deadlineMs = defaultDeadlineMs } = options
     const bench = createBench(createProvider, options)
     try {
-      await withDeadline(run(bench), deadlineMs, () => 'the case')
+      await withDeadline(run(bench), deadlineMs, { settled: 0, hanging: 'the case' })
     } catch (error) {
       const { message } = error instanceof Error ? error : new Error(String(error))
       throw new Error(`${name}: ${message}\nThe rule: ${rule}`, { cause: error })

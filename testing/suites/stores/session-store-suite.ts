@@ -62,10 +62,9 @@ async function runCase(
 ): Promise<void> {
   const { deadlineMs = defaultDeadlineMs } = options
   const bench = createBench(createStore, options)
-  const whatHung = (): string => [...bench.pending].slice(0, 3).join(' and ') || 'the case'
-  const failure = await errorOf(withDeadline(run(bench), deadlineMs, whatHung))
+  const failure = await errorOf(withDeadline(run(bench), deadlineMs, bench.calls))
   // A store that cannot be closed fails the cases of close: here it only must not hang.
-  const hung = await errorOf(withDeadline(bench.clear(), deadlineMs, whatHung))
+  const hung = await errorOf(withDeadline(bench.clear(), deadlineMs, bench.calls))
   const error = failure ?? hung
   if (error !== undefined) throw new Error(`${name}: ${error.message}\nThe rule: ${rule}`, { cause: error })
 }

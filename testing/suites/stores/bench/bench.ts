@@ -2,13 +2,13 @@
 import type { SessionStore } from '../../../../src/index.js'
 import { CheckedStore } from './checked-store.js'
 import { newSession, randomToken } from './documents.js'
+import { SuiteCalls } from './suite-calls.js'
 import type { SuiteBench } from './suite-case.js'
 import type { SessionStoreSuiteOptions } from './suite-options.js'
 
 /** A bench, and a function that closes it. */
 export interface ClearableBench extends SuiteBench {
-  /** The calls that have not settled, in words. */
-  readonly pending: ReadonlySet<string>
+  readonly calls: SuiteCalls
   /** Closes every handle, and ignores its result. */
   clear(): Promise<void>
 }
@@ -19,11 +19,11 @@ export function createBench(
   options: SessionStoreSuiteOptions,
 ): ClearableBench {
   const opened: CheckedStore[] = []
-  const pending = new Set<string>()
+  const calls = new SuiteCalls()
   let cleared = false
 
   async function keep(making: SessionStore | Promise<SessionStore>): Promise<CheckedStore> {
-    const store = new CheckedStore(await making, pending)
+    const store = new CheckedStore(await making, calls)
     // A case that timed out may still open handles, which nobody else closes.
     if (cleared) await store.tryClose()
     else opened.push(store)
@@ -31,7 +31,7 @@ export function createBench(
   }
 
   return {
-    pending,
+    calls,
     leaseTtlMs: options.leases?.ttlMs ?? 0,
     age: options.absoluteTtl ?? {},
     newId: () => randomToken(16),

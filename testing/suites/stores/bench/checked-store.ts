@@ -11,6 +11,7 @@ import type {
 } from '../../../../src/index.js'
 import { describeOutcome, fail, type Outcome, outcomeOf } from '../../cases/failure.js'
 import { findDifference, inShort, throughJson } from '../../cases/same-json.js'
+import type { SuiteCalls } from './suite-calls.js'
 
 /** A listing that has not ended after so many pages goes in circles. */
 const mostPages = 10_000
@@ -19,12 +20,11 @@ const mostPages = 10_000
 export class CheckedStore {
   /** The store itself. */
   readonly store: SessionStore
-  readonly #pending: Set<string>
+  readonly #calls: SuiteCalls
 
-  /** @param pending - Has the name of each call until it settles. */
-  constructor(store: SessionStore, pending: Set<string>) {
+  constructor(store: SessionStore, calls: SuiteCalls) {
     this.store = store
-    this.#pending = pending
+    this.#calls = calls
   }
 
   /** Expects nothing. */
@@ -194,13 +194,8 @@ export class CheckedStore {
       fail(`${call} to give undefined, because nothing is stored`, inShort(outcome.value))
   }
 
-  async #attempt(call: string, operation: () => Promise<unknown>): Promise<Outcome> {
-    this.#pending.add(call)
-    try {
-      return await outcomeOf(operation)
-    } finally {
-      this.#pending.delete(call)
-    }
+  #attempt(call: string, operation: () => Promise<unknown>): Promise<Outcome> {
+    return this.#calls.follow(call, () => outcomeOf(operation))
   }
 }
 

@@ -53,8 +53,8 @@ export interface SessionStoreSuiteOptions {
    */
   readonly leaveOut?: Readonly<Record<string, string>>
   /**
-   * Milliseconds a case may take: beyond it the case fails and names the operation that hung. Keep it below the
-   * runner's own limit. Default 30 000.
+   * Milliseconds for which a case waits while none of its operations settles: after that it fails, and names the
+   * operation that hung. Keep it below the runner's own limit. Default 30 000.
    */
   readonly deadlineMs?: number
 }
