@@ -16,7 +16,7 @@ import type {
   StoredHead,
   StoredSession,
   SwapOutcome,
-} from '../../src/stores/keyv/session-driver.js'
+} from '../../src/stores/keyv/driver/session-driver.js'
 import * as statements from './d1-statements.js'
 
 /** What is used of a prepared statement of D1. */

@@ -4,7 +4,7 @@
  */
 import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
-import type { SwapOutcome } from '../../src/stores/keyv/session-driver.js'
+import type { SwapOutcome } from '../../src/stores/keyv/driver/session-driver.js'
 import type { ObjectSwap, ObjectTexts } from './protocol.js'
 
 /** What is used of the SQL of a Durable Object. */

@@ -4,7 +4,7 @@
  */
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import type { StoreAccess } from '../../session/store-access.js'
-import { MemoryClaims } from '../../stores/claims.js'
+import { MemoryClaims } from '../../stores/claims/claims.js'
 import { digestOf } from '../../util/digest.js'
 import type { RequestKey } from '../input/check-input.js'
 

@@ -24,7 +24,7 @@ import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
 import { type OwnedHeads, ownedHeads } from './layout/owned-heads.js'
 import { type Caller, type ForeignSession, SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
-import type { SessionDriver, SessionOwner } from './session-driver.js'
+import type { SessionDriver, SessionOwner } from './driver/session-driver.js'
 import { WriteAttempts } from './write-attempts.js'
 
 /** What a store gives to a {@link ChunkedSessionStore}. The options are those of the application, unchecked. */

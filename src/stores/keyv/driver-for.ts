@@ -7,13 +7,13 @@ import { invalidInput } from '../../errors/engine-errors.js'
 import { createMapDriver } from './drivers/map-driver.js'
 import { createPostgresDriver } from './drivers/postgres/postgres-driver.js'
 import { createProcessDriver } from './drivers/process-driver.js'
-import { isRedisAdapter } from './drivers/redis/redis-client.js'
+import { isRedisAdapter } from './drivers/redis/connection/redis-client.js'
 import { createRedisDriver } from './drivers/redis/redis-driver.js'
 import { isSqlAdapter } from './drivers/sql-adapter.js'
 import { createSqliteDriver } from './drivers/sqlite/sqlite-driver.js'
 import { createTextCodec } from './keyv-codec.js'
 import { plainCodec, type TextCodec } from './layout/codec.js'
-import type { SessionDriver } from './session-driver.js'
+import type { SessionDriver } from './driver/session-driver.js'
 
 /** A driver, with the keys and texts that it takes. */
 export interface ChosenDriver {

@@ -10,7 +10,7 @@ export type { PostgresKeyvOptions } from './drivers/postgres/create-postgres-key
 export { createPostgresKeyv } from './drivers/postgres/create-postgres-keyv.js'
 export type { RedisKeyvOptions } from './drivers/redis/create-redis-keyv.js'
 export { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
-export type { RedisClientLike } from './drivers/redis/redis-client.js'
+export type { RedisClientLike } from './drivers/redis/connection/redis-client.js'
 export type { RedisWaitOptions } from './drivers/redis/redis-settings.js'
 export type { SqliteKeyvOptions } from './drivers/sqlite/create-sqlite-keyv.js'
 export { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
@@ -26,6 +26,6 @@ export type {
   StoredHead,
   StoredSession,
   SwapOutcome,
-} from './session-driver.js'
+} from './driver/session-driver.js'
 /** Loaded by the engine, by name. @internal */
 export { createStoreFromSettings } from './store-from-settings.js'

@@ -3,7 +3,7 @@ import { checkNumber, type OptionNames } from '../../util/options.js'
 import type { ChunkedSessionStoreOptions } from './chunked-session-store.js'
 import { plainCodec } from './layout/codec.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
-import type { SessionDriver } from './session-driver.js'
+import type { SessionDriver } from './driver/session-driver.js'
 
 export const serverlessOptionNames: OptionNames<ServerlessStoreOptions> = {
   ttlMs: true,

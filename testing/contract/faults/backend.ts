@@ -10,7 +10,7 @@ import {
   type SessionStore,
 } from '../../../src/index.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
-import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+import type { SessionDriver } from '../../../src/stores/keyv/driver/session-driver.js'
 import { optionalOperationsOf } from '../optional-operations.js'
 import type { SeededRandom } from '../seeded-random.js'
 import { viewOf } from '../simulation/model-session.js'

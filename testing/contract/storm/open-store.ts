@@ -7,7 +7,7 @@ import { createRedisKeyv } from '../../../src/stores/keyv/drivers/redis/create-r
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
-import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+import type { SessionDriver } from '../../../src/stores/keyv/driver/session-driver.js'
 
 /** Which store. */
 export type StoreKind =
