@@ -6,9 +6,9 @@
  */
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../driver/session-driver.js'
 import { decodeText } from '../text-escapes.js'
+import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisCommands } from './redis-commands.js'
-import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import type { RedisLeases } from './redis-lease.js'
 import { RedisListing, type RedisNodes } from './redis-listing.js'
 import { RedisOwners } from './redis-owners.js'
