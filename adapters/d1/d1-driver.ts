@@ -4,10 +4,6 @@
  * do.
  */
 
-import { claimedId } from '../../src/stores/keyv/drivers/sql-adapter.js'
-import { type ListedRow, ownerColumn, sqlPage } from '../../src/stores/keyv/drivers/sql-listing.js'
-import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
-import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
 import type {
   SessionDriver,
   SessionListing,
@@ -16,7 +12,11 @@ import type {
   StoredHead,
   StoredSession,
   SwapOutcome,
-} from '../../src/stores/keyv/session-driver.js'
+} from '../../src/stores/keyv/driver/session-driver.js'
+import { claimedId } from '../../src/stores/keyv/drivers/sql-adapter.js'
+import { type ListedRow, ownerColumn, sqlPage } from '../../src/stores/keyv/drivers/sql-listing.js'
+import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
+import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
 import * as statements from './d1-statements.js'
 
 /** What is used of a prepared statement of D1. */

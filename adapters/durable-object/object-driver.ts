@@ -8,7 +8,7 @@ import type {
   StoredHead,
   StoredSession,
   SwapOutcome,
-} from '../../src/stores/keyv/session-driver.js'
+} from '../../src/stores/keyv/driver/session-driver.js'
 import type { ObjectRequest, ObjectTexts } from './protocol.js'
 
 /** What is used of the namespace of a Durable Object class: the binding of a Worker has it. */

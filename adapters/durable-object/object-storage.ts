@@ -2,9 +2,10 @@
  * What one Durable Object stores, in its own SQLite database: one session as a head and chunks, or one claim.
  * Everything here is synchronous, so no other request comes between a read and a write.
  */
+
+import type { SwapOutcome } from '../../src/stores/keyv/driver/session-driver.js'
 import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
-import type { SwapOutcome } from '../../src/stores/keyv/session-driver.js'
 import type { ObjectSwap, ObjectTexts } from './protocol.js'
 
 /** What is used of the SQL of a Durable Object. */

@@ -2,7 +2,7 @@
  * What a store asks of a session's object, and what the object answers: both as JSON, in the body of a request and its
  * reply.
  */
-import type { SessionSwap } from '../../src/stores/keyv/session-driver.js'
+import type { SessionSwap } from '../../src/stores/keyv/driver/session-driver.js'
 
 /** What an object is asked. */
 export type ObjectRequest =

@@ -11,7 +11,7 @@ import {
   type SessionSummary,
 } from '../../src/index.js'
 import { fromCursor, isListed, type SessionPage, summaryOf, toCursor } from '../../src/session/session-summary.js'
-import { MemoryClaims } from '../../src/stores/claims.js'
+import { MemoryClaims } from '../../src/stores/claims/claims.js'
 import { type SessionStoreSuiteOptions, sessionStoreSuite } from '../suites/stores/session-store-suite.js'
 
 /** What is stored under a key. */

@@ -17,26 +17,23 @@ import type {
 } from '../../session/session-store.js'
 import { isListed, type SessionPage } from '../../session/session-summary.js'
 import { checkNumber } from '../../util/options.js'
+import type { SessionDriver, SessionOwner } from './driver/session-driver.js'
+import type { ChosenDriver } from './layout/chosen-driver.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
-import { encodeAll, type SessionTextPlace, type TextCodec } from './layout/codec.js'
+import { encodeAll, type SessionTextPlace } from './layout/codec.js'
 import { headName } from './layout/head.js'
 import { claimKey, leaseKey, sessionKey } from './layout/keys.js'
 import { type OwnedHeads, ownedHeads } from './layout/owned-heads.js'
 import { type Caller, type ForeignSession, SessionReader } from './layout/read-session.js'
 import { planWrite } from './layout/write-plan.js'
-import type { SessionDriver, SessionOwner } from './session-driver.js'
 import { WriteAttempts } from './write-attempts.js'
 
 /** What a store gives to a {@link ChunkedSessionStore}. The options are those of the application, unchecked. */
-export interface ChunkedSessionStoreOptions {
+export interface ChunkedSessionStoreOptions extends ChosenDriver {
   /** The class that the application made, for messages about its options. */
   readonly caller: string
   /** What calls after `close()` reject with. */
   readonly closedMessage: string
-  readonly driver: SessionDriver
-  /** The key as the backend knows it. */
-  keyOf(key: string): string
-  readonly codec: TextCodec
   /** Milliseconds after its last save at which a session is gone, at each save anew; `undefined`: never. */
   ttlMs(): number | undefined
   readonly absoluteTtlMs?: number | undefined

@@ -4,24 +4,17 @@
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../errors/engine-errors.js'
+import type { SessionDriver } from './driver/session-driver.js'
 import { createMapDriver } from './drivers/map-driver.js'
 import { createPostgresDriver } from './drivers/postgres/postgres-driver.js'
 import { createProcessDriver } from './drivers/process-driver.js'
-import { isRedisAdapter } from './drivers/redis/redis-client.js'
+import { isRedisAdapter } from './drivers/redis/connection/redis-client.js'
 import { createRedisDriver } from './drivers/redis/redis-driver.js'
 import { isSqlAdapter } from './drivers/sql-adapter.js'
 import { createSqliteDriver } from './drivers/sqlite/sqlite-driver.js'
 import { createTextCodec } from './keyv-codec.js'
-import { plainCodec, type TextCodec } from './layout/codec.js'
-import type { SessionDriver } from './session-driver.js'
-
-/** A driver, with the keys and texts that it takes. */
-export interface ChosenDriver {
-  readonly driver: SessionDriver
-  /** The key as the backend knows it: with the Keyv's namespace. */
-  keyOf(key: string): string
-  readonly codec: TextCodec
-}
+import type { ChosenDriver } from './layout/chosen-driver.js'
+import { plainCodec } from './layout/codec.js'
 
 /** The options of the store that decide. */
 export interface DriverOptions {

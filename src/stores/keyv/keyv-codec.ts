@@ -1,7 +1,7 @@
 /**
- * Texts by the own hooks of a Keyv (`serialize`, `compression`), so that encryption and compression work. The hooks also
- * get the place of each text, so that an encryption can bind the text to it. Keyv's default serializer is not used,
- * because it changes texts that begin with a colon. Without hooks everything here is synchronous.
+ * Texts by the own hooks of a Keyv (`serialize`, `compression`), so that encryption and compression work. The hooks
+ * also get the place of each text, so that an encryption can bind the text to it. Keyv's default serializer is not
+ * used, because it changes texts that begin with a colon. Without hooks everything here is synchronous.
  */
 import type { Deserialize, Keyv, Serialize } from 'keyv'
 import { plainCodec, type SessionTextPlace, type TextCodec } from './layout/codec.js'

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { load, processOver, save, warm } from '../../../testing/contract/stores/processes.js'
 import { turnOn } from '../../../testing/contract/stores/turns.js'
-import type { SwapOutcome } from './session-driver.js'
+import type { SwapOutcome } from './driver/session-driver.js'
 
 /** Holds each swap of a driver back, before it takes effect, until the returned function of it is called. */
 function holdSwaps(driver: FakeDriver): (() => Promise<SwapOutcome>)[] {

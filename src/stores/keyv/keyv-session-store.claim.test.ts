@@ -2,8 +2,8 @@ import { Keyv } from 'keyv'
 import { describe, expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { newSession } from '../../../testing/contract/stores/turns.js'
+import type { SessionDriver } from './driver/session-driver.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
-import type { SessionDriver } from './session-driver.js'
 
 /** A driver of an application that has only what a driver must have. */
 function plainDriver(more: Partial<SessionDriver> = {}): SessionDriver {

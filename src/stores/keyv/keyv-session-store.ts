@@ -6,8 +6,8 @@ import type { Keyv } from 'keyv'
 import type { UnderReplicatedReport } from '../../session/session-store.js'
 import { checkOptionNames, type OptionNames } from '../../util/options.js'
 import { ChunkedSessionStore } from './chunked-session-store.js'
+import type { SessionDriver } from './driver/session-driver.js'
 import { chooseDriver } from './driver-for.js'
-import type { SessionDriver } from './session-driver.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
 export interface KeyvSessionStoreOptions {

@@ -1,9 +1,9 @@
 /** What the stores for serverless platforms share: these options, and what they make of them. They need no Keyv. */
 import { checkNumber, type OptionNames } from '../../util/options.js'
 import type { ChunkedSessionStoreOptions } from './chunked-session-store.js'
+import type { SessionDriver } from './driver/session-driver.js'
 import { plainCodec } from './layout/codec.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
-import type { SessionDriver } from './session-driver.js'
 
 export const serverlessOptionNames: OptionNames<ServerlessStoreOptions> = {
   ttlMs: true,

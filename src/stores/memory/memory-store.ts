@@ -8,7 +8,7 @@ import { frozenCopy } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
 import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'
-import { MemoryClaims } from '../claims.js'
+import { MemoryClaims } from '../claims/claims.js'
 import { listDocuments } from './list-documents.js'
 import { SessionCache } from './session-cache.js'
 

@@ -9,8 +9,8 @@ import {
   type SessionSaveHint,
   type SessionStore,
 } from '../../../src/index.js'
+import type { SessionDriver } from '../../../src/stores/keyv/driver/session-driver.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/index.js'
-import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
 import { optionalOperationsOf } from '../optional-operations.js'
 import type { SeededRandom } from '../seeded-random.js'
 import { viewOf } from '../simulation/model-session.js'

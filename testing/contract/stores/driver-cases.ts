@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import type { SessionDriver, SessionSwap } from '../../../src/stores/keyv/session-driver.js'
+import type { SessionDriver, SessionSwap } from '../../../src/stores/keyv/driver/session-driver.js'
 
 /** A swap with the fields that a test cares about. */
 export function swapOf(key: string, fields: Partial<SessionSwap>): SessionSwap {

@@ -1,7 +1,7 @@
 /** The texts and sizes that every driver of the Keyv store must keep as they are, as tests over a real backend. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
+import type { SessionDriver } from '../../../src/stores/keyv/driver/session-driver.js'
 import { swapOf } from './driver-cases.js'
 
 /** Texts that databases have lost or changed. */

@@ -1,7 +1,6 @@
 // A session driver in memory for tests of the store that uses it: it keeps a journal, fails on request before or after
 // an operation took effect, and exposes what is stored, so that a test can replace it.
-import { MemoryClaims } from '../../../src/stores/claims.js'
-import { pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
+import { MemoryClaims } from '../../../src/stores/claims/claims.js'
 import type {
   ListedPage,
   SessionDriver,
@@ -10,7 +9,8 @@ import type {
   StoredHead,
   StoredSession,
   SwapOutcome,
-} from '../../../src/stores/keyv/session-driver.js'
+} from '../../../src/stores/keyv/driver/session-driver.js'
+import { pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
 
 /**
  * One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`,

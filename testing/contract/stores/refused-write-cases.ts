@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { FlowEngine, type FlowError, reply, type SessionStore } from '../../../src/index.js'
-import type { StoredSession } from '../../../src/stores/keyv/session-driver.js'
+import type { StoredSession } from '../../../src/stores/keyv/driver/session-driver.js'
 import { flowOf } from '../engine-harness.js'
 
 /** A database that a test can make refuse writes. */

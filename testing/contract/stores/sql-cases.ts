@@ -5,8 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import type { SessionListing, SessionSwap } from '../../../src/stores/keyv/driver/session-driver.js'
 import type { SqlSessionDriver } from '../../../src/stores/keyv/drivers/sql-adapter.js'
-import type { SessionListing, SessionSwap } from '../../../src/stores/keyv/session-driver.js'
 import { swapOf } from './driver-cases.js'
 import { raceProcesses } from './race-processes.js'
 

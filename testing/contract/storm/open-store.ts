@@ -2,12 +2,12 @@
 import { Redis } from '@upstash/redis'
 import { createUpstashStore } from '../../../adapters/upstash/index.js'
 import type { SessionStore } from '../../../src/index.js'
+import type { SessionDriver } from '../../../src/stores/keyv/driver/session-driver.js'
 import { createPostgresKeyv } from '../../../src/stores/keyv/drivers/postgres/create-postgres-keyv.js'
 import { createRedisKeyv } from '../../../src/stores/keyv/drivers/redis/create-redis-keyv.js'
 import { createRedisDriver } from '../../../src/stores/keyv/drivers/redis/redis-driver.js'
 import { createSqliteKeyv } from '../../../src/stores/keyv/drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from '../../../src/stores/keyv/keyv-session-store.js'
-import type { SessionDriver } from '../../../src/stores/keyv/session-driver.js'
 
 /** Which store. */
 export type StoreKind =

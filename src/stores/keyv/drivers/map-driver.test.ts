@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { driverCases } from '../../../../testing/contract/stores/driver-cases.js'
-import type { SessionSwap } from '../session-driver.js'
+import type { SessionSwap } from '../driver/session-driver.js'
 import { createMapDriver } from './map-driver.js'
 
 const swapOf = (more: Partial<SessionSwap> = {}): SessionSwap => ({

@@ -2,8 +2,8 @@
  * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and
  * sessions are lost with it.
  */
-import { MemoryClaims } from '../../claims.js'
-import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../session-driver.js'
+import { MemoryClaims } from '../../claims/claims.js'
+import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../driver/session-driver.js'
 import { changeChunks } from './changed-chunks.js'
 import { pageOf } from './page-of-keys.js'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SessionListing } from '../session-driver.js'
+import type { SessionListing } from '../driver/session-driver.js'
 import { pageOf } from './page-of-keys.js'
 
 test('an unreadable session is counted once over all pages, and for no owner', async () => {

@@ -2,7 +2,7 @@
  * A page of a backend that can only give all its keys: they are sorted, so that each session is on exactly one page.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
-import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../session-driver.js'
+import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../driver/session-driver.js'
 
 /** Sessions that one page goes through, where its limit is below. */
 const readAtOnce = 1_000

@@ -10,7 +10,7 @@ import type {
   SessionSwap,
   StoredSession,
   SwapOutcome,
-} from '../session-driver.js'
+} from '../driver/session-driver.js'
 import { changeChunks } from './changed-chunks.js'
 import { pageOf } from './page-of-keys.js'
 

@@ -2,7 +2,7 @@
  * What the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and setting up
  * once. The statements are in each driver's own folder.
  */
-import type { SessionDriver, StoredHead, StoredSession } from '../session-driver.js'
+import type { SessionDriver, StoredHead, StoredSession } from '../driver/session-driver.js'
 import { decodeChunks, decodeText, encodeText } from './text-escapes.js'
 
 /** The public part of `@keyv/sqlite` and `@keyv/postgres` that is used. */

@@ -3,7 +3,7 @@
  * column `owner` has the key of the owner, or an empty text for a session without one.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
-import type { ListedPage, SessionListing, SessionOwner } from '../session-driver.js'
+import type { ListedPage, SessionListing, SessionOwner } from '../driver/session-driver.js'
 import { type Listed, sessionsOf, unreadableOf } from './page-of-keys.js'
 import { decodeText, encodeText } from './text-escapes.js'
 

@@ -4,7 +4,7 @@
  */
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
-import type { SessionDriver, StoredHead } from '../session-driver.js'
+import type { SessionDriver, StoredHead } from '../driver/session-driver.js'
 import { continuedLists, followChunks, type KnownList, type KnownSession, missingChunks } from './chunks.js'
 import type { SessionTextPlace, TextCodec } from './codec.js'
 import {

@@ -1,8 +1,8 @@
 // Stored sessions of every layout, loaded and gone on with through one driver.
 import { Keyv } from 'keyv'
 import { describe, expect, test } from 'vitest'
+import type { SessionDriver, StoredSession } from '../../../../src/stores/keyv/driver/session-driver.js'
 import { KeyvSessionStore } from '../../../../src/stores/keyv/keyv-session-store.js'
-import type { SessionDriver, StoredSession } from '../../../../src/stores/keyv/session-driver.js'
 import { swapOf } from '../driver-cases.js'
 import { turnOn } from '../turns.js'
 import { goldenId, layoutOf, readGolden } from './golden-session.js'

@@ -3,7 +3,7 @@
  * where another writer changed the same row. postgres-statements.ts says what the statements do.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
-import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
+import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
 import {
   claimedId,
   onceUntilFailure,

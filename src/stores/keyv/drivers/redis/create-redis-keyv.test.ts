@@ -4,8 +4,8 @@ import { ConfigManager } from '../../../../config/config-manager.js'
 import { InvalidInputError } from '../../../../errors/engine-errors.js'
 import { KeyvSessionStore } from '../../keyv-session-store.js'
 import { createStoreFromSettings } from '../../store-from-settings.js'
+import type { RedisClientLike } from './connection/redis-client.js'
 import { createRedisKeyv, type RedisKeyvOptions } from './create-redis-keyv.js'
-import type { RedisClientLike } from './redis-client.js'
 import { redisSettingsOf } from './redis-settings.js'
 
 /** What the made client goes by. */

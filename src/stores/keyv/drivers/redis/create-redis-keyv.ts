@@ -5,7 +5,7 @@
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../../../util/options.js'
-import type { RedisClientLike } from './redis-client.js'
+import type { RedisClientLike } from './connection/redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
 /** What {@link createRedisKeyv} takes in addition to the address. */

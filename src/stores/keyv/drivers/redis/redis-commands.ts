@@ -1,7 +1,7 @@
 /** How words are sent to Redis, and scripts run. redis-connection.ts decides how the server is reached. */
-import type { SwapOutcome } from '../../session-driver.js'
+import type { SwapOutcome } from '../../driver/session-driver.js'
 import { encodeText } from '../text-escapes.js'
-import type { MasterConnection, RedisConnection } from './redis-connection.js'
+import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import type { RedisScript } from './redis-scripts.js'
 
 /** The commands of one Keyv's connection. Where no connection is named, the client's own routing decides. */

@@ -1,7 +1,7 @@
 import { Keyv } from 'keyv'
 import { expect, test } from 'vitest'
 import { swapOf } from '../../../../../testing/contract/stores/driver-cases.js'
-import type { RedisAdapter, RedisClientLike } from './redis-client.js'
+import type { RedisAdapter, RedisClientLike } from './connection/redis-client.js'
 import { createRedisDriver } from './redis-driver.js'
 import { attachRedisSettings } from './redis-settings.js'
 

@@ -3,9 +3,9 @@
  * redis-session-driver.ts decides what is sent.
  */
 import type { Keyv } from 'keyv'
-import type { SessionDriver } from '../../session-driver.js'
-import type { RedisAdapter } from './redis-client.js'
-import { RedisConnection } from './redis-connection.js'
+import type { SessionDriver } from '../../driver/session-driver.js'
+import type { RedisAdapter } from './connection/redis-client.js'
+import { RedisConnection } from './connection/redis-connection.js'
 import { RedisLeases } from './redis-lease.js'
 import type { RedisNodes } from './redis-listing.js'
 import { RedisReplication } from './redis-replication.js'

@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'
-import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../../session-driver.js'
+import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../../driver/session-driver.js'
 import { readAll, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText, encodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'

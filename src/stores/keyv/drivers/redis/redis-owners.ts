@@ -5,7 +5,7 @@
  * once in that time for each of its sessions.
  */
 import { LRUCache } from 'lru-cache'
-import type { ListedPage, SessionOwner, SessionSwap } from '../../session-driver.js'
+import type { ListedPage, SessionOwner, SessionSwap } from '../../driver/session-driver.js'
 import { type Listed, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'

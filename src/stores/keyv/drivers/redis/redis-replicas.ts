@@ -3,8 +3,8 @@
  * so one WAIT serves every write that was sent before it: however many sessions there are, no write
  * waits for more than two.
  */
-import type { RedisClientLike } from './redis-client.js'
-import type { MasterConnection, RedisConnection } from './redis-connection.js'
+import type { RedisClientLike } from './connection/redis-client.js'
+import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
 interface Waits {

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { gate } from '../../../../../testing/contract/engine-harness.js'
 import { swapOf } from '../../../../../testing/contract/stores/driver-cases.js'
-import type { SwapOutcome } from '../../session-driver.js'
-import type { RedisClientLike } from './redis-client.js'
-import type { MasterConnection } from './redis-connection.js'
+import type { SwapOutcome } from '../../driver/session-driver.js'
+import type { RedisClientLike } from './connection/redis-client.js'
+import type { MasterConnection } from './connection/redis-connection.js'
 import { RedisReplicas } from './redis-replicas.js'
 import { RedisReplication } from './redis-replication.js'
 

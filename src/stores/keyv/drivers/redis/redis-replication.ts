@@ -5,9 +5,9 @@
  * the session sends it again before it returns what the swap wrote.
  */
 import { LRUCache } from 'lru-cache'
-import type { SessionSwap, SwapOutcome } from '../../session-driver.js'
+import type { SessionSwap, SwapOutcome } from '../../driver/session-driver.js'
 import { encodeText } from '../text-escapes.js'
-import { isSameConnection, type MasterConnection, type RedisConnection } from './redis-connection.js'
+import { isSameConnection, type MasterConnection, type RedisConnection } from './connection/redis-connection.js'
 import { RedisReplicas } from './redis-replicas.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 

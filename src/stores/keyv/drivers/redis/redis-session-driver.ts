@@ -4,11 +4,11 @@
  * before. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts. How
  * commands reach the server is left to redis-driver.ts, and to adapters/upstash.
  */
-import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../session-driver.js'
+import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../driver/session-driver.js'
 import { decodeText } from '../text-escapes.js'
+import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisCommands } from './redis-commands.js'
-import type { MasterConnection, RedisConnection } from './redis-connection.js'
 import type { RedisLeases } from './redis-lease.js'
 import { RedisListing, type RedisNodes } from './redis-listing.js'
 import { RedisOwners } from './redis-owners.js'

@@ -4,7 +4,7 @@
  * finds the file locked by another process is tried again for a while. sqlite-statements.ts
  * says what the statements do.
  */
-import type { SessionSwap, StoredHead, SwapOutcome } from '../../session-driver.js'
+import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
 import {
   claimedId,
   onceUntilFailure,

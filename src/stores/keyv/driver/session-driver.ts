@@ -6,7 +6,7 @@
  * they hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be
  * compressed or encrypted.
  */
-import type { SessionStoreGuarantees, SessionSummary } from '../../session/session-store.js'
+import type { SessionStoreGuarantees, SessionSummary } from '../../../session/session-store.js'
 
 /** The head of a stored session, and the chunks that were asked for. */
 export interface StoredHead {
