@@ -4,7 +4,7 @@
 const behaviour = 'src/engine/behaviour/'
 
 /** @type {readonly { file: string, tests: readonly string[] }[]} */
-export const scoredFiles = [
+const scoredFiles = [
   { file: 'src/session/lock/session-lock.ts', tests: ['src/session/lock/session-lock.', `${behaviour}strangers.`] },
   { file: 'src/session/store-access.ts', tests: ['src/session/store-access.'] },
   {
