@@ -135,6 +135,6 @@ async function save(control: TurnControl, document: SessionDocument, rewritten?:
   const revision = nextRevision(expected, generateId('revision'))
   const hint = rewritten === undefined ? { appended: {} } : { appended: {}, rewritten: [rewritten] }
   const changed = { ...document, revision, savedAt: isoTime(clock.now()) }
-  await session.access.write(changed, expected, hint, false, undefined, control.lockHolder)
+  await session.access.write(changed, expected, { hint, holder: control.lockHolder })
   control.report('session:saved', {})
 }

@@ -69,7 +69,7 @@ export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   TURN_TIMEOUT: { status: 400, precise: 504, session: 'aborts', unseen: 'unknown', repeat: 'unsure' },
 }
 
-/** The facts of a code. A code that only a later release has, or an object in front of the engine, is a `FLOW_ERROR`. */
+/** The facts of a code. One of a later release, or of an object in front of the engine, counts as `FLOW_ERROR`. */
 export function factsOf(code: string): ErrorFacts {
   return Object.hasOwn(errorFacts, code) ? errorFacts[code as FlowErrorCode] : errorFacts.FLOW_ERROR
 }

@@ -4,7 +4,7 @@
  */
 import { type FlowErrorCode, factsOf } from './error-facts.js'
 
-/** What an error of each code has in fields, apart from what every error has. Codes without such fields are left out. */
+/** The fields of an error by its code, apart from those of every error. Some codes have none. */
 interface FieldsByCode {
   FLOW_NOT_FOUND: { readonly flowName: string }
   /** The name of a limit of the engine or of a step or tool, and its value when it was exceeded. */
@@ -27,7 +27,7 @@ interface FieldsByCode {
   SESSION_CONFLICT: { readonly sessionId: string }
   /** The flow of the stored session, and the flow that the caller named. */
   SESSION_FLOW_MISMATCH: { readonly sessionId: string; readonly boundFlow: string; readonly requestedFlow: string }
-  /** Whether a newer release stored the session; then nothing is wrong with it. And its owner, if a store could read it. */
+  /** Whether a newer release stored the session, which is not malformed then; its owner, if a store could read it. */
   SESSION_FLOW_INVARIANT: {
     readonly sessionId: string
     readonly newerLayout: boolean
@@ -108,7 +108,7 @@ export class FlowError<Code extends FlowErrorCode = FlowErrorCode> extends Error
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
-  /** Whether `value` is a {@link FlowError}, and so an {@link AnyFlowError}, of this copy of the package or another. Never throws. */
+  /** Whether `value` is an error of this copy of the package or another. Never throws. */
   static isInstance(value: unknown): value is AnyFlowError {
     try {
       return (Object(value) as { [marker]?: unknown })[marker] === true

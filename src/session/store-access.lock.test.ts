@@ -22,7 +22,7 @@ describe('a holder whose lock was taken', () => {
     const written =
       operation === 'delete'
         ? access.remove('s-1', '1-a', holder)
-        : access.write(documentOf('s-1', '2-own'), before, undefined, false, undefined, holder)
+        : access.write(documentOf('s-1', '2-own'), before, { holder })
     expect(await errorOf(written)).toBeInstanceOf(SessionConflictError)
     expect(place.store.operations).toEqual([])
   })
@@ -35,7 +35,7 @@ describe('a holder whose lock was taken', () => {
       throw new Error('connection lost')
     })
     const document = documentOf('s-1', '2-own')
-    const error = await errorOf(place.access.write(document, '1-a', undefined, false, undefined, holder))
+    const error = await errorOf(place.access.write(document, '1-a', { holder }))
     expect(error).toBeInstanceOf(SessionConflictError)
     expect(place.store.operations).toEqual(['load'])
     expect(await revisions(place.inner, 's-1')).toEqual(['1-a'])

@@ -72,6 +72,20 @@ export interface StoreOperation {
   readonly error: unknown
 }
 
+/** What is known of a document that is written. */
+interface WriteOptions {
+  /** For the store, as `stateBytes`: see {@link SessionStore.save}. */
+  readonly hint?: SessionSaveHint | undefined
+  readonly stateBytes?: number | undefined
+  /**
+   * Whether the last entry of `history` is new: then the ID of that turn shows that the write took effect. Default
+   * `false`.
+   */
+  readonly addsTurn?: boolean
+  /** The holder of the session's lock. If the lock was taken over, nothing is sent to the store any more. */
+  readonly holder?: LockHolder | undefined
+}
+
 /** A {@link SessionStore} as the engine uses it. */
 export class StoreAccess {
   readonly store: SessionStore
@@ -116,11 +130,6 @@ export class StoreAccess {
   /**
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
-   * @param hint - For the store: see {@link SessionStore.save}.
-   * @param addsTurn - Whether the last entry of `history` is new: then the ID of that turn shows that the write took
-   * effect. Default `false`.
-   * @param stateBytes - For the store: see {@link SessionStore.save}.
-   * @param holder - Of the session's lock: where it was taken, nothing is sent to the store any more.
    * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
    * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows
    * whether the write took effect.
@@ -128,10 +137,7 @@ export class StoreAccess {
   write(
     document: SessionDocument,
     expectedRevision: string | undefined,
-    hint?: SessionSaveHint,
-    addsTurn = false,
-    stateBytes?: number,
-    holder?: LockHolder,
+    { hint, addsTurn = false, stateBytes, holder }: WriteOptions = {},
   ): Promise<void> {
     const { store } = this
     const sessionId = document.id
@@ -163,7 +169,7 @@ export class StoreAccess {
   /**
    * Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read.
    *
-   * @param holder - As in {@link StoreAccess.write}.
+   * @param holder - See {@link WriteOptions.holder}.
    */
   remove(sessionId: string, expectedRevision: string | undefined, holder?: LockHolder): Promise<void> {
     return this.#write({

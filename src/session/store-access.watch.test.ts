@@ -27,7 +27,7 @@ describe('who watches the store gets', () => {
   test('each operation, with its session and its turn', async () => {
     const { access, reported } = await watched()
     await access.loadUnchecked('s-1', undefined, 'turn-2')
-    await access.write(documentOf('s-1', '2-b'), '1-a', undefined, false, undefined, holder)
+    await access.write(documentOf('s-1', '2-b'), '1-a', { holder })
     await access.write(documentOf('s-2', '1-a'), undefined)
     await access.remove('s-1', '2-b')
     await access.claim('k', 's-3', 1_000)
@@ -69,7 +69,7 @@ describe('who watches the store gets', () => {
   test('nothing where nobody listens', async () => {
     const { access, reported } = await watched({ isWatched: false })
     await access.loadUnchecked('s-1')
-    await access.write(documentOf('s-1', '2-b'), '1-a', undefined, false, undefined, holder)
+    await access.write(documentOf('s-1', '2-b'), '1-a', { holder })
     expect(reported).toEqual([])
   })
 })

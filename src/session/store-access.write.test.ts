@@ -113,7 +113,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     const { access, store } = await bench(before)
     store.failNext(operation)
     store.answerNext(stored)
-    const writing = access.write(documentOf('s-1', own), before, { appended: { history: 1 } }, true)
+    const writing = access.write(documentOf('s-1', own), before, { hint: { appended: { history: 1 } }, addsTurn: true })
     expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
@@ -150,10 +150,12 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     await place.inner.create(documentOf('s-1', '9-other', found))
     place.store.failNext(operation)
     const document = documentOf('s-1', own, turns(1, 'a', 'own'))
-    const outcome = await place.access.write(document, before, { appended: { history: 1 } }, true).then(
-      () => 'done',
-      (error: FlowError) => (isOutcomeUnknown(error) ? 'unknown' : error.code),
-    )
+    const outcome = await place.access
+      .write(document, before, { hint: { appended: { history: 1 } }, addsTurn: true })
+      .then(
+        () => 'done',
+        (error: FlowError) => (isOutcomeUnknown(error) ? 'unknown' : error.code),
+      )
     expect(outcome).toBe(expected)
     expect(place.store.operations).toEqual([operation, 'load'])
     expect(await revisions(place.inner, 's-1')).toEqual(['9-other'])
@@ -239,12 +241,12 @@ describe('write', () => {
     await place.inner.create(documentOf('s-1', '9-later', { history }))
     place.store.failNext('save')
     const own = documentOf('s-1', '3-own', { history: history.slice(0, 3) })
-    await place.access.write(own, '2-a', { appended: { history: 1 } }, true)
+    await place.access.write(own, '2-a', { hint: { appended: { history: 1 } }, addsTurn: true })
     place.store.failNext('save')
     const lost = documentOf('s-1', '3-own', {
       history: [...history.slice(0, 2), { ...historyEntry(3, 'Lost.'), id: 'x' }],
     })
-    const error = await errorOf(place.access.write(lost, '2-a', { appended: { history: 1 } }, true))
+    const error = await errorOf(place.access.write(lost, '2-a', { hint: { appended: { history: 1 } }, addsTurn: true }))
     expect(error.code).toBe('SESSION_CONFLICT')
     expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
   })
@@ -262,7 +264,7 @@ describe('write', () => {
     const { access, store } = await bench('1-a')
     store.failNext('save')
     const hint = { appended: { history: 1 } }
-    await access.write(documentOf('s-1', '2-own'), '1-a', hint)
+    await access.write(documentOf('s-1', '2-own'), '1-a', { hint })
     store.expectJournal([{ operation: 'save', outcome: 'failed', hint }, 'load', { operation: 'save', hint }])
   })
 })

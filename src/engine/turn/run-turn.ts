@@ -201,7 +201,12 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
   // operations have their own deadlines.
   control.work.check()
   control.work.finish()
-  await session.access.write(document, storedRevision, draft.hint(), true, draft.stateBytes, control.lockHolder)
+  await session.access.write(document, storedRevision, {
+    hint: draft.hint(),
+    addsTurn: true,
+    stateBytes: draft.stateBytes,
+    holder: control.lockHolder,
+  })
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   control.report('turn:content', { entry: document.history.at(-1) })
   if (completed) control.report('session:completed', {})
@@ -221,7 +226,10 @@ async function saveCheckpoint(control: TurnControl, draft: TurnDraft): Promise<v
   const revision = nextRevision(storedRevision, generateId('revision'))
   const checkpoint = { ...draft.beforeTurn, revision, savedAt: isoTime(clock.now()) }
   if (storedRevision === undefined) control.hold(checkpoint.id)
-  await session.access.write(checkpoint, storedRevision, unchangedLists, false, undefined, control.lockHolder)
+  await session.access.write(checkpoint, storedRevision, {
+    hint: unchangedLists,
+    holder: control.lockHolder,
+  })
   draft.storedRevision = revision
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
 }

@@ -139,9 +139,9 @@ describe('messages and expectations', () => {
     'expectState needs some properties of the state, as an object; got undefined.': (one) =>
       one.expectState(Act, undefined as never),
     'expectState would check nothing, because {} has no properties': (one) => one.expectState(Act, {}),
-    'expectError: there is no error code "FLOW_ERORR". The codes are SESSION_CONFLICT,': (one) =>
+    'expectError: there is no error code "FLOW_ERORR". The codes are INVALID_INPUT,': (one) =>
       one.expectError('FLOW_ERORR' as never),
-    "ENGINE_CLOSED. Did you mean 'FLOW_ERROR'?": (one) => one.expectError('FLOW_ERORR' as never),
+    "TURN_TIMEOUT. Did you mean 'FLOW_ERROR'?": (one) => one.expectError('FLOW_ERORR' as never),
     'use() needs the body of the test, a function that gets the conversation; got undefined.': (one) =>
       one.use(undefined as never),
     'expectToolCalls needs a list of names, or of objects with a name; got "look".': (one) =>

@@ -185,11 +185,11 @@ function saveFailure(
   }
   const { requestKey, lockHolder } = control
   if (abortedBy === undefined || requestKey === undefined) {
-    return session.access.write(document, storedRevision, unchangedLists, false, undefined, lockHolder)
+    return session.access.write(document, storedRevision, { hint: unchangedLists, holder: lockHolder })
   }
   const added = { appended: { receipts: 1 } }
   const answered = withReceipt(document, requestKey, abortedBy)
-  return session.access.write(answered, storedRevision, added, false, undefined, lockHolder)
+  return session.access.write(answered, storedRevision, { hint: added, holder: lockHolder })
 }
 
 /** A document that was aborted, with the receipt that its failure is the answer to the request. */

@@ -162,7 +162,10 @@ export class TurnEffects {
     const document = this.addTo({ ...beforeTurn, revision, savedAt: isoTime(clock.now()), usage })
     try {
       if (storedRevision === undefined) control.hold(document.id)
-      await session.access.write(document, storedRevision, unchangedLists, false, undefined, control.lockHolder)
+      await session.access.write(document, storedRevision, {
+        hint: unchangedLists,
+        holder: control.lockHolder,
+      })
     } catch (thrown) {
       this.writeFailure = asFlowError(thrown)
       // Flow code that catches what `once` threw cannot go on: nobody may know what is stored.
