@@ -4,48 +4,10 @@
  */
 import { type FlowErrorCode, factsOf } from './error-facts.js'
 
-/** The fields of an error by its code, apart from those of every error. Some codes have none. */
-interface FieldsByCode {
-  FLOW_NOT_FOUND: { readonly flowName: string }
-  /** The name of a limit of the engine or of a step or tool, and its value when it was exceeded. */
-  LIMIT_EXCEEDED: { readonly limit: string; readonly value: number }
-  /** Whose budget it is, which amount of it, the budget, and what was spent. */
-  BUDGET_EXCEEDED: {
-    readonly scope: 'turn' | 'session' | 'owner'
-    readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
-    readonly value: number
-    readonly spent: number
-  }
-  MODEL_ERROR: { readonly provider: string; readonly model: string }
-  MODEL_BLOCKED: { readonly provider: string; readonly model: string }
-  TOOL_ERROR: { readonly tool: string }
-  /** The limit in milliseconds. */
-  TURN_TIMEOUT: { readonly timeoutMs: number }
-  /** The limit. */
-  ENGINE_BUSY: { readonly value: number }
-  SESSION_NOT_FOUND: { readonly sessionId: string }
-  SESSION_CONFLICT: { readonly sessionId: string }
-  /** The flow of the stored session, and the flow that the caller named. */
-  SESSION_FLOW_MISMATCH: { readonly sessionId: string; readonly boundFlow: string; readonly requestedFlow: string }
-  /** Whether a newer release stored the session, which is not malformed then; its owner, if a store could read it. */
-  SESSION_FLOW_INVARIANT: {
-    readonly sessionId: string
-    readonly newerLayout: boolean
-    readonly owner: string | undefined
-  }
-  /** The operation of the store that failed, and the session; no session for `list` and `close`. */
-  SESSION_STORE_ERROR: {
-    readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
-    readonly sessionId: string | undefined
-  }
-}
-
-/** @inline */
-type FieldsOf<Code extends FlowErrorCode> = Code extends keyof FieldsByCode ? FieldsByCode[Code] : object
-
 /**
- * Any error of the engine: `code` narrows it to its fields. They are missing if the error has only a code and a text:
- * flow code threw it as a plain {@link FlowError}, a receipt repeats it, or the option `mask` covered it.
+ * Any error of the engine: `code` narrows it to the fields that the message names. They are missing if the error has
+ * only a code and a text: flow code threw it as a plain {@link FlowError}, a receipt repeats it, or the option `mask`
+ * covered it.
  *
  * @example
  * ```ts
@@ -53,7 +15,44 @@ type FieldsOf<Code extends FlowErrorCode> = Code extends keyof FieldsByCode ? Fi
  * if (error?.code === 'LIMIT_EXCEEDED') console.log(error.limit)
  * ```
  */
-export type AnyFlowError = { [Code in FlowErrorCode]: FlowError<Code> & Partial<FieldsOf<Code>> }[FlowErrorCode]
+export type AnyFlowError =
+  | FlowError<
+      | 'FLOW_ERROR'
+      | 'FLOW_REGISTRATION'
+      | 'INVALID_INPUT'
+      | 'SESSION_BUSY'
+      | 'TURN_ABORTED'
+      | 'TURN_SUPERSEDED'
+      | 'IDEMPOTENCY_MISMATCH'
+      | 'ENGINE_CLOSED'
+    >
+  | (FlowError<'FLOW_NOT_FOUND'> & { readonly flowName?: string })
+  | (FlowError<'LIMIT_EXCEEDED'> & { readonly limit?: string; readonly value?: number })
+  | (FlowError<'BUDGET_EXCEEDED'> & {
+      readonly scope?: 'turn' | 'session' | 'owner'
+      readonly amount?: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
+      readonly value?: number
+      readonly spent?: number
+    })
+  | (FlowError<'MODEL_ERROR' | 'MODEL_BLOCKED'> & { readonly provider?: string; readonly model?: string })
+  | (FlowError<'TOOL_ERROR'> & { readonly tool?: string })
+  | (FlowError<'TURN_TIMEOUT'> & { readonly timeoutMs?: number })
+  | (FlowError<'ENGINE_BUSY'> & { readonly value?: number })
+  | (FlowError<'SESSION_NOT_FOUND' | 'SESSION_CONFLICT'> & { readonly sessionId?: string })
+  | (FlowError<'SESSION_FLOW_MISMATCH'> & {
+      readonly sessionId?: string
+      readonly boundFlow?: string
+      readonly requestedFlow?: string
+    })
+  | (FlowError<'SESSION_FLOW_INVARIANT'> & {
+      readonly sessionId?: string
+      readonly newerLayout?: boolean
+      readonly owner?: string | undefined
+    })
+  | (FlowError<'SESSION_STORE_ERROR'> & {
+      readonly operation?: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
+      readonly sessionId?: string | undefined
+    })
 
 /**
  * What the constructor of {@link FlowError} takes.
@@ -68,8 +67,8 @@ export type FlowErrorOptions<Code extends FlowErrorCode = FlowErrorCode> = {
   readonly details?: string
   /** The error or value that caused it. */
   readonly cause?: unknown
-  /** The fields of the code. Default: none. */
-  readonly facts?: Partial<FieldsOf<Code>>
+  /** The fields of the code: see {@link AnyFlowError}. Default: none. */
+  readonly facts?: Readonly<Record<string, unknown>>
 }
 
 const marker: unique symbol = Symbol.for('turnkeeper.FlowError')
