@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { FlowError, JsonValue, RunResponseType } from '../../src/index.js'
+import type { AnyFlowError, JsonValue, RunResponseType } from '../../src/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
 import {
   Conversation,
@@ -47,7 +47,7 @@ test('expectations chain, and what waits is a promise', () => {
   expectTypeOf(conversation.say('Hello')).toEqualTypeOf<Promise<ConversationReply>>()
   expectTypeOf(conversation.fork()).toEqualTypeOf<Promise<Conversation>>()
   expectTypeOf<ConversationReply>().toExtend<RunResponseType>()
-  expectTypeOf<ConversationReply['error']>().toEqualTypeOf<FlowError | undefined>()
+  expectTypeOf<ConversationReply['error']>().toEqualTypeOf<AnyFlowError | undefined>()
   expectTypeOf<ConversationToolCall['input']>().toEqualTypeOf<JsonValue>()
 })
 

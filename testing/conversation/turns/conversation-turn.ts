@@ -1,8 +1,7 @@
 /** What a conversation keeps of a turn: types, and functions that read them. */
-
 import { TurnAbortedError } from '../../../src/errors/engine-errors.js'
 import type {
-  FlowError,
+  AnyFlowError,
   JsonValue,
   ModelResponse,
   RunResponseType,
@@ -17,7 +16,7 @@ export interface ConversationReply extends RunResponseType {
   /** As in the result of `execute`. */
   readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
-  readonly error?: FlowError
+  readonly error?: AnyFlowError
   /** Set if `message` is bytes in base64. */
   readonly encoding?: 'base64'
   /** Set if the message was a repeat, by its key, and got the reply of an earlier turn: nothing was run for it. */
