@@ -1,6 +1,6 @@
 /** The issues of a Standard Schema as one line, for error messages and for feedback to models. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { cutText } from '../util/cut-text.js'
+import { cutText } from '../util/shown-name.js'
 
 /** One answer of a model can have thousands of issues. */
 const maxIssues = 20

@@ -4,7 +4,7 @@
  * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
  */
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
-import { isPromise } from './is-promise.js'
+import { isPromise } from './observed-promise.js'
 import { shownValue } from './shown-value.js'
 
 export { invalidInput }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shownName } from './shown-name.js'
+import { cutText, shownName } from './shown-name.js'
 
 test.each(['', 'Booking', 'Größe 漢字 😀', '<b>', '__proto__', 'a'.repeat(200)])('shows %j as it is', (name) => {
   expect(shownName(name)).toBe(name)
@@ -25,4 +25,14 @@ test.each<[string, string]>([
   ['half of a pair', '\ud83d'],
 ])('replaces %s', (_what, character) => {
   expect(shownName(`a${character}b${character}`)).toBe('a\ufffdb\ufffd')
+})
+
+test.each([
+  ['abc', 3, 'abc'],
+  ['abc', 2, 'ab'],
+  ['ab😀', 4, 'ab😀'],
+  ['ab😀', 3, 'ab'],
+  ['😀😀', 2, '😀'],
+])('of %j, the first %i are %j', (text, length, expected) => {
+  expect(cutText(text, length)).toBe(expected)
 })

@@ -1,5 +1,4 @@
-/** A name that somebody else chose, as messages and logs show it. */
-import { cutText } from './cut-text.js'
+/** Texts that somebody else chose: cut, and a name as messages and logs show it. */
 
 /** Characters of a name that are shown. */
 const maxLength = 200
@@ -8,4 +7,14 @@ const maxLength = 200
 export function shownName(name: string): string {
   const cut = name.length > maxLength ? `${cutText(name, maxLength - 1)}…` : name
   return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD')
+}
+
+/**
+ * The first `length` UTF-16 units of a text, but never half of a surrogate pair: providers and stores may refuse that.
+ */
+export function cutText(text: string, length: number): string {
+  if (text.length <= length) return text
+  const last = text.charCodeAt(length - 1)
+  const isHalf = last >= 0xd8_00 && last <= 0xdb_ff
+  return text.slice(0, isHalf ? length - 1 : length)
 }

@@ -1,6 +1,6 @@
 /** A value that is not what was expected, as error messages name it: `got the text '3'`. */
 
-import { isPromise } from './is-promise.js'
+import { isPromise } from './observed-promise.js'
 import { shownName } from './shown-name.js'
 
 /**

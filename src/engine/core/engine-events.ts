@@ -11,7 +11,7 @@ import type { Message, MessagePart } from '../../model/message.js'
 import type { LockEvent } from '../../session/lock/lock-request.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { StoreOperation } from '../../session/store-access.js'
-import { isPromise } from '../../util/is-promise.js'
+import { isPromise } from '../../util/observed-promise.js'
 
 /**
  * Events by name. Those of a session come after the store acknowledged. A payload is named through this type:

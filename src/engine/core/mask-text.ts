@@ -3,7 +3,7 @@
  * `turn/mask-turn.ts` and `error-text.ts`.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
-import { isPromise } from '../../util/is-promise.js'
+import { isPromise } from '../../util/observed-promise.js'
 import type { FlowEngineOptions } from './engine-options.js'
 
 export type Mask = NonNullable<FlowEngineOptions['mask']>

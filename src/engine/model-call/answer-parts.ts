@@ -8,9 +8,9 @@ import { ModelBlockedError } from '../../errors/engine-errors.js'
 import type { Message, MessagePart, TextPart, ToolCallPart } from '../../model/message.js'
 import type { ModelResponse } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
-import { cutText } from '../../util/cut-text.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
 import { isToolName, toToolName } from '../../util/patterns.js'
+import { cutText } from '../../util/shown-name.js'
 import { modelError } from './model-answer.js'
 
 /** What the parts of an answer are checked against. */
