@@ -58,14 +58,8 @@ function addBlock(hash: Int32Array, blocks: DataView, offset: number, rounds: In
     b = a
     a = (t1 + t2) | 0
   }
-  hash[0] = (hash[0] as number) + a
-  hash[1] = (hash[1] as number) + b
-  hash[2] = (hash[2] as number) + c
-  hash[3] = (hash[3] as number) + d
-  hash[4] = (hash[4] as number) + e
-  hash[5] = (hash[5] as number) + f
-  hash[6] = (hash[6] as number) + g
-  hash[7] = (hash[7] as number) + h
+  const words = [a, b, c, d, e, f, g, h]
+  for (let index = 0; index < 8; index++) hash[index] = (hash[index] as number) + (words[index] as number)
 }
 
 function rotate(word: number, bits: number): number {
