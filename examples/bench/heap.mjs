@@ -1,9 +1,9 @@
 /**
  * Memory that a stored conversation of 20 turns takes, against F1; and how near to it the memory store's own count
  * comes, for such a conversation, for a large state and for a photo. What the store counts shows in how many sessions
- * it keeps within `maxBytes`.
+ * it keeps within `maxBytes`. And what a turn takes that waits for its model, for `maxConcurrentTurns`.
  */
-import { Flow, LogicStep, MemorySessionStore, reply } from 'turnkeeper'
+import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply, Step } from 'turnkeeper'
 import { createF1 } from './floors.mjs'
 import { bench, heapInUse } from './harness.mjs'
 import { createTurnkeeper } from './turnkeeper.mjs'
@@ -28,6 +28,24 @@ class KeepFlow extends Flow {
   }
 }
 
+class Ask extends Step {
+  static id = 'Ask'
+}
+
+class AskFlow extends Flow {
+  static id = 'AskFlow'
+  model() {
+    return { provider: 'bench', name: 'waiting' }
+  }
+  steps() {
+    return [Ask]
+  }
+}
+
+/** Characters of the message of a turn that waits for its model: a short one, and one as long as `maxMessageBytes`. */
+const messages = { short: 100, full: 262_144 }
+const waiting = 2000
+
 /** What a session may hold: its name in the table, how many are stored within how many bytes, and how one is made. */
 const kinds = {
   talk: { label: '20 turns', maxBytes: 8 * megabyte, count: 1500, make: talk },
@@ -40,9 +58,10 @@ bench({
   url: import.meta.url,
   title: 'heap: KiB that one stored session takes',
   runs: 5,
-  systems: ['all', ...Object.keys(kinds)],
+  systems: ['all', ...Object.keys(kinds), ...Object.keys(messages)],
   async once(name) {
     if (kinds[name] !== undefined) return count(kinds[name])
+    if (messages[name] !== undefined) return wait(messages[name])
     const ours = await kept(createTurnkeeper())
     const f1 = await kept(createF1(false))
     return { ours, f1, ratio: ours / f1 }
@@ -56,6 +75,11 @@ bench({
       { label: `${label}: as the store counts`, figure: `${kind}.counted`, unit: 'KiB' },
       { label: `${label}: one over the other, the larger first`, figure: `${kind}.factor`, unit: 'x', target: 1.5 },
     ]),
+    ...Object.entries(messages).map(([name, characters]) => ({
+      label: `a turn that waits for its model, with a message of ${characters} characters`,
+      figure: `${name}.each`,
+      unit: 'KiB',
+    })),
   ],
 })
 
@@ -83,6 +107,29 @@ async function count({ maxBytes, count: stored, make }) {
   await engine.close()
   const [measured, counted] = [grown / 1024 / left, maxBytes / 1024 / left]
   return { measured, counted, factor: Math.max(measured / counted, counted / measured) }
+}
+
+/** Turns at the same time, whose model does not answer until the heap is measured. */
+async function wait(characters) {
+  const asked = []
+  const model = { provider: 'bench', name: 'waiting', generate: () => new Promise((resolve) => asked.push(resolve)) }
+  const engine = new FlowEngine({ flows: [AskFlow], providers: [{ provider: 'bench', resolve: () => model }] })
+  const answer = async (count) => {
+    const turns = Array.from({ length: count }, () =>
+      expectSuccess(engine.run({ flowName: 'AskFlow', userMessage: randomText(characters) })),
+    )
+    while (asked.length < count) await new Promise((resolve) => setImmediate(resolve))
+    const bytes = await heapInUse()
+    for (const resolve of asked.splice(0)) resolve({ parts: [{ type: 'text', text: 'Thanks.' }] })
+    await Promise.all(turns)
+    return bytes
+  }
+  // First the code itself, as above.
+  await answer(100)
+  const before = await heapInUse()
+  const each = ((await answer(waiting)) - before) / 1024 / waiting
+  await engine.close()
+  return { each }
 }
 
 async function makeAll(sessionStore, make, stored) {

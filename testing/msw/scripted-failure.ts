@@ -53,7 +53,7 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   TURN_SUPERSEDED: () => new TurnSupersededError(),
   SESSION_BUSY: () => new SessionBusyError(),
   IDEMPOTENCY_MISMATCH: () => new IdempotencyMismatchError(),
-  ENGINE_BUSY: () => new EngineBusyError({ value: 1_000 }),
+  ENGINE_BUSY: () => new EngineBusyError({ value: 10_000 }),
   ENGINE_CLOSED: () => new EngineClosedError(),
 }
 

@@ -81,7 +81,7 @@ describe('the limits of an engine', () => {
       turnTimeoutMs: 120_000,
       modelTimeoutMs: 60_000,
       toolTimeoutMs: 30_000,
-      maxConcurrentTurns: 1_000,
+      maxConcurrentTurns: 10_000,
       maxQueuedTurnsPerSession: 32,
       maxMessageBytes: 262_144,
       maxAttachmentBytes: 1_048_576,

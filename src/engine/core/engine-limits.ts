@@ -23,7 +23,7 @@ export interface EngineLimits {
   readonly modelTimeoutMs: number
   /** Milliseconds for one tool call. Default 30 000. */
   readonly toolTimeoutMs: number
-  /** Turns of the engine that run or wait at the same time. Default 1 000. */
+  /** Turns of the engine that run or wait at the same time. Default 10 000. */
   readonly maxConcurrentTurns: number
   /** Turns that may wait for one session. Default 32. */
   readonly maxQueuedTurnsPerSession: number
@@ -73,7 +73,7 @@ const defaults: EngineLimits = {
   turnTimeoutMs: 120_000,
   modelTimeoutMs: 60_000,
   toolTimeoutMs: 30_000,
-  maxConcurrentTurns: 1_000,
+  maxConcurrentTurns: 10_000,
   maxQueuedTurnsPerSession: 32,
   maxMessageBytes: 256 * 1024,
   maxAttachmentBytes: 1024 * 1024,

@@ -22,7 +22,7 @@ class GivenObject {
 }
 
 /**
- * Keeps what is known of a list in the list itself, where nothing else can see it: each turn makes some lists, and a
+ * Keeps what is known of a list in the list itself, unseen by everything else: each turn makes some lists, and a
  * WeakMap takes ten times as long for each, and again as long when they are collected.
  */
 class Mark extends GivenObject {

@@ -44,7 +44,7 @@ const codes: Readonly<Record<FlowErrorCode, readonly [status: number, message: s
   ],
   ENGINE_BUSY: [
     503,
-    'The engine has as many turns under way as the limit maxConcurrentTurns allows (1000). Send the message again in a moment.',
+    'The engine has as many turns under way as the limit maxConcurrentTurns allows (10000). Send the message again in a moment.',
     'session-1',
   ],
   ENGINE_CLOSED: [503, 'The engine is closed.', 'session-1'],
