@@ -98,9 +98,9 @@ describe('a file that cannot be read fails with the line', () => {
     [
       'an unknown code',
       '## One\nUser: a\nFails: FLOW_ERORR',
-      'there is no error code "FLOW_ERORR". The codes are SESSION_CONFLICT,',
+      'there is no error code "FLOW_ERORR". The codes are INVALID_INPUT, FLOW_NOT_FOUND,',
     ],
-    ['a misspelt code', '## One\nUser: a\nFails: FLOW_ERORR', "ENGINE_CLOSED. Did you mean 'FLOW_ERROR'?"],
+    ['a misspelt code', '## One\nUser: a\nFails: FLOW_ERORR', "TURN_TIMEOUT. Did you mean 'FLOW_ERROR'?"],
     ['a code in lower case', '## One\nUser: a\nFails: flow_error', "Did you mean 'FLOW_ERROR'?"],
     [
       'tools without a comma',
