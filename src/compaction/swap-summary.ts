@@ -6,6 +6,7 @@ import { summaryWait } from '../engine/lock/lock-waits.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
 import type { Message, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from '../session/document-bytes.js'
+import { memoryList } from '../session/document-lists.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import { nextRevision } from '../session/revision.js'
 import type { SessionDocument, SessionUsage } from '../session/session-document.js'
@@ -67,7 +68,7 @@ async function swap(control: TurnControl, result: SummaryResult): Promise<number
   const list = shareList([summary, ...messages.slice(oldest.length)])
   const memory = { ...stored.flow.memory, [namespace]: { messages: list } }
   const changed = { ...stored, usage, flow: { ...stored.flow, memory } }
-  await save(control, { ...changed, bytes: bytesOfLists(changed) }, `memory:${namespace}`)
+  await save(control, { ...changed, bytes: bytesOfLists(changed) }, memoryList(namespace))
   return list.length
 }
 

@@ -1,12 +1,14 @@
 /** How many bytes the lists of a document take as JSON: what the engine counts on from turn to turn in `bytes`. */
 import { jsonSize } from '../util/json.js'
+import { listFields } from './document-lists.js'
 import { listBytes } from './lists/shared-lists.js'
 import type { SessionDocument, SessionEffects } from './session-document.js'
 
 /** Counts the bytes of all lists of a document anew. */
-export function bytesOfLists({ history, flow, attachments = [], receipts = [], effects }: SessionDocument): number {
-  let bytes = listBytes(history) + listBytes(attachments) + listBytes(receipts)
-  if (effects !== undefined) bytes += jsonSize(effects)
+export function bytesOfLists(document: SessionDocument): number {
+  const { flow, effects } = document
+  let bytes = effects === undefined ? 0 : jsonSize(effects)
+  for (const field of listFields) bytes += listBytes(document[field] ?? [])
   for (const { messages } of Object.values(flow.memory)) bytes += listBytes(messages)
   return bytes
 }

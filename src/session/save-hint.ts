@@ -1,4 +1,5 @@
 /** What a store has to know of the lists of a document that it saves: what they lost and gained since it was loaded. */
+import { listFields } from './document-lists.js'
 import type { GrowingList } from './lists/growing-list.js'
 import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint } from './session-store.js'
@@ -11,8 +12,7 @@ import type { SessionSaveHint } from './session-store.js'
  */
 export function hasSameLists(one: SessionDocument, other: SessionDocument | undefined): boolean {
   if (other === undefined || one === other) return true
-  const isSame = (name: 'history' | 'attachments' | 'receipts'): boolean => one[name] === other[name]
-  if (!isSame('history') || !isSame('attachments') || !isSame('receipts')) return false
+  for (const field of listFields) if (one[field] !== other[field]) return false
   if (JSON.stringify(one.effects) !== JSON.stringify(other.effects)) return false
   const [memory, otherMemory] = [Object.entries(one.flow.memory), other.flow.memory]
   return (

@@ -12,6 +12,7 @@ import type { ToolCallPart } from '../../../model/message.js'
 import type { ResolvedModelSelection } from '../../../model/model-provider.js'
 import { isStoredAs, withoutCredentials } from '../../../model/model-selection.js'
 import { addedBytesOfEffects, bytesOfLists } from '../../../session/document-bytes.js'
+import { memoryList } from '../../../session/document-lists.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import { hasSameLists, noteChange } from '../../../session/save-hint.js'
@@ -228,7 +229,7 @@ export class TurnDraft implements StepRuntime {
     noteChange(hint, 'history', this.#history)
     noteChange(hint, 'attachments', this.memory.attachments)
     noteChange(hint, 'receipts', this.#receipts)
-    for (const [namespace, { messages }] of this.memory.touched) noteChange(hint, `memory:${namespace}`, messages)
+    for (const [namespace, { messages }] of this.memory.touched) noteChange(hint, memoryList(namespace), messages)
     return hint
   }
 

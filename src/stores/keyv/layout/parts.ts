@@ -3,12 +3,10 @@
  * be malformed: what is not a list, or not the record `effects`, stays in the head. What is
  * stored of both is in head.ts.
  */
+import { listFields, memoryList, namespaceIn } from '../../../session/document-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { isPlainObject, setOwn } from '../../../util/json.js'
 import { effectPairs, effectsOf } from './effects.js'
-
-/** The lists that are fields of the document itself. */
-const outerLists = ['history', 'attachments', 'receipts'] as const
 
 /** A name and a list. */
 type NamedList = readonly [name: string, list: readonly unknown[]]
@@ -25,7 +23,7 @@ export function listsOf(
 ): Map<string, readonly unknown[]> {
   const lists = new Map<string, readonly unknown[]>()
   const fields = document as unknown as Record<string, unknown>
-  for (const name of outerLists) {
+  for (const name of listFields) {
     const list = fields[name]
     if (Array.isArray(list)) lists.set(name, list)
   }
@@ -33,7 +31,7 @@ export function listsOf(
   const memory = memoryOf(fields.flow)
   for (const namespace in memory) {
     const entry = memory[namespace]
-    if (isPlainObject(entry) && Array.isArray(entry.messages)) lists.set(`memory:${namespace}`, entry.messages)
+    if (isPlainObject(entry) && Array.isArray(entry.messages)) lists.set(memoryList(namespace), entry.messages)
   }
   return lists
 }
@@ -41,7 +39,7 @@ export function listsOf(
 /** A document without its lists: `null` keeps the place of each. */
 export function withoutLists(document: SessionDocument): unknown {
   const rest: Record<string, unknown> = { ...document }
-  for (const name of outerLists) if (Array.isArray(rest[name])) rest[name] = null
+  for (const name of listFields) if (Array.isArray(rest[name])) rest[name] = null
   if (isPlainObject(rest.effects)) rest.effects = null
   const memory = memoryOf(rest.flow)
   if (memory === undefined) return rest
@@ -74,9 +72,9 @@ export function putLists(document: unknown, lists: Iterable<NamedList>): boolean
 
 /** The object that holds a list, and the name of its field. */
 function placeOf(document: Record<string, unknown>, name: string): readonly [object: unknown, field: string] {
-  if (!name.startsWith('memory:')) return [document, name]
+  const namespace = namespaceIn(name)
+  if (namespace === undefined) return [document, name]
   const memory = memoryOf(document.flow) ?? {}
-  const namespace = name.slice('memory:'.length)
   return [Object.hasOwn(memory, namespace) ? memory[namespace] : undefined, 'messages']
 }
 

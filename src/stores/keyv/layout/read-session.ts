@@ -38,6 +38,15 @@ export interface ForeignSession {
   readonly foreign: unknown
 }
 
+/** What was read of a session of which some lists are known. */
+interface ReadHead {
+  readonly head: SessionHead
+  readonly stored: StoredHead
+  /** The names of the chunks in `stored`. */
+  readonly next: readonly string[]
+  readonly known: ReadonlyMap<string, KnownList>
+}
+
 /** Reads sessions through one driver. */
 export class SessionReader {
   readonly #driver: SessionDriver
@@ -69,7 +78,7 @@ export class SessionReader {
     if (stored.revision === known.revision) return known.isShared ? { ...known, isShared: false } : known
     const head = await this.#head(sessionId, stored)
     if (isForeign(head, caller)) return { foreign: head.document }
-    const found = await this.#continue(key, sessionId, head, known.lists, next, stored)
+    const found = await this.#continue(key, sessionId, { head, stored, next, known: known.lists })
     return found ?? this.#readAll(key, sessionId, true, caller)
   }
 
@@ -107,18 +116,11 @@ export class SessionReader {
     return finish(sessionId, head, stored, lists, isShared)
   }
 
-  /**
-   * The session where its lists continue the known ones; `undefined` where they do not.
-   *
-   * @param next - The names of the chunks in `stored`.
-   */
+  /** The session if its lists continue the known ones; `undefined` if they do not. */
   async #continue(
     key: string,
     sessionId: string,
-    head: SessionHead,
-    all: ReadonlyMap<string, KnownList>,
-    next: readonly string[],
-    stored: StoredHead,
+    { head, stored, next, known: all }: ReadHead,
   ): Promise<KnownSession | undefined> {
     const known = continuedLists(all, head.lists)
     if (known === undefined) return undefined
