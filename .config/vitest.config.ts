@@ -35,8 +35,13 @@ const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.t
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const siteTests = 'testing/contract/site/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
-/** These replace or reload modules, which would be replaced or loaded twice for every other file of the process. */
-const aloneTests = ['src/errors/flow-error.test.ts', 'src/stores/keyv/drivers/*/create-*-keyv*.test.ts']
+/** Tests that need a process of their own: most replace or reload modules, and every other file would get those. */
+const aloneTests = [
+  'src/errors/flow-error.test.ts',
+  'src/stores/keyv/drivers/*/create-*-keyv*.test.ts',
+  // It measures the processor time of its process.
+  'src/util/redaction.test.ts',
+]
 const treeTests = 'testing/contract/architecture.test.ts'
 /**
  * Projects of one group run side by side, and the groups one after the other. A cluster waits most of the time for
