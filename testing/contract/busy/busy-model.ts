@@ -63,6 +63,8 @@ class BusyModel {
   readonly #joinable = new Map<string, Joined>()
   /** Repeats of the first message whose session will be known when the group has gone on. */
   #claiming: Turn[] = []
+  /** Repeats that wait for a turn, in the order in which they began to. */
+  readonly #waitingRepeats: Turn[] = []
   /** Loads under way, in the order in which they began. */
   #loads: (() => void)[] = []
   /** Turns that are over, for those that joined them. */
@@ -163,7 +165,7 @@ class BusyModel {
       this.#join(turn, turn, 'claim')
       this.#claiming.push(turn)
       this.#loads.push(() => this.#give(turn, 'again ok: start'))
-    } else joinable.repeats.push(turn)
+    } else this.#waitForTurn(turn, joinable)
   }
 
   /**
@@ -174,7 +176,7 @@ class BusyModel {
     if (turn.isKeyed) {
       const joinable = this.#joinable.get(nameOf(turn))
       if (joinable !== undefined) {
-        joinable.repeats.push(turn)
+        this.#waitForTurn(turn, joinable)
         return
       }
       this.#join(turn, turn)
@@ -184,6 +186,11 @@ class BusyModel {
     const looks = turn.isKeyed && mustWait && Object.values(this.#policies).some((policy) => policy !== 'queue')
     if (looks || isBehind) this.#arriving.push({ turn, looks })
     else this.#request(turn)
+  }
+
+  #waitForTurn(repeat: Turn, { repeats }: Joined): void {
+    repeats.push(repeat)
+    this.#waitingRepeats.push(repeat)
   }
 
   /** From now on repeats of a message wait for this turn. */
@@ -390,20 +397,25 @@ class BusyModel {
 
   #settle(): void {
     for (const { turn, outcome } of this.#ended.splice(0)) {
-      for (const joined of turn.joined) this.#settleRepeats(joined, outcome)
+      const again = turn.joined.flatMap((joined) => this.#settleRepeats(joined, outcome))
+      // In the order in which they began to wait for the turn, whichever messages they repeat.
+      for (const repeat of this.#waitingRepeats.splice(0)) {
+        if (again.includes(repeat)) this.#arriveAgain(repeat)
+        else this.#waitingRepeats.push(repeat)
+      }
     }
   }
 
-  /** Repeats get the outcome of the turn that they joined if it answers them, and come again if it does not. */
-  #settleRepeats(joined: Joined, outcome: string): void {
+  /** Repeats get the outcome of the turn that they joined if it answers them. Returns those that it does not answer. */
+  #settleRepeats(joined: Joined, outcome: string): Turn[] {
     const { message, turn, repeats } = joined
     for (const [name, one] of this.#joinable) if (one === joined) this.#joinable.delete(name)
-    // One that was superseded itself is followed by the turn that did it.
-    const isAnswer = message === turn
+    // A turn that was superseded itself is followed by the turn that superseded it.
+    if (message !== turn) return repeats
     for (const repeat of repeats) {
-      if (!isAnswer) this.#arriveAgain(repeat)
-      else this.turns[repeat.number] = outcome.startsWith('again') ? outcome : `again ${outcome}`
+      this.turns[repeat.number] = outcome.startsWith('again') ? outcome : `again ${outcome}`
     }
+    return []
   }
 
   /** It may look before or after the next holder loads, where the turn under way ends in this group. */
