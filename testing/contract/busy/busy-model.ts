@@ -399,10 +399,9 @@ class BusyModel {
     for (const { turn, outcome } of this.#ended.splice(0)) {
       const again = turn.joined.flatMap((joined) => this.#settleRepeats(joined, outcome))
       // In the order in which they began to wait for the turn, whichever messages they repeat.
-      for (const repeat of this.#waitingRepeats.splice(0)) {
-        if (again.includes(repeat)) this.#arriveAgain(repeat)
-        else this.#waitingRepeats.push(repeat)
-      }
+      const waiting = this.#waitingRepeats.splice(0)
+      this.#waitingRepeats.push(...waiting.filter((repeat) => !again.includes(repeat)))
+      for (const repeat of waiting) if (again.includes(repeat)) this.#arriveAgain(repeat)
     }
   }
 
