@@ -62,7 +62,7 @@ const sections = new Map(
   Array.from(page.matchAll(/^### `([\w-]+)`\n([\s\S]*?)(?=^##)/gm), ([, type = '', text = '']) => [type, text]),
 )
 
-const golden = [readDocument(1), readDocumentOfParts(1)].map((text) => JSON.parse(text) as SessionDocument)
+const golden = [readDocument(2), readDocumentOfParts(2)].map((text) => JSON.parse(text) as SessionDocument)
 
 const examples = Array.from(page.matchAll(/^```json\n([\s\S]*?)^```$/gm), ([, text = '']) => JSON.parse(text)).filter(
   (example) => !('version' in example),
@@ -83,7 +83,7 @@ function isInSchema(messages: unknown): boolean {
 }
 
 function isRead(messages: unknown): boolean {
-  const document = JSON.parse(readDocument(1))
+  const document = JSON.parse(readDocument(2))
   document.flow.memory = { Chat: { messages: JSON.parse(JSON.stringify(messages)) } }
   try {
     decodeSession(document, goldenId)

@@ -81,7 +81,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
 
   describe('the store', () => {
     const open = async (path: string): Promise<KeyvSessionStore> =>
-      new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 200 }) })
+      new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 30_000 }) })
     sessionStoreSuite(test, () => open(join(folder, 'suite.sqlite')), {
       claims: true,
       lists: true,
