@@ -39,8 +39,10 @@ const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
 const aloneTests = [
   'src/errors/flow-error.test.ts',
   'src/stores/keyv/drivers/*/create-*-keyv*.test.ts',
-  // It measures the processor time of its process.
+  // These measure the processor time of their process, or count its timers.
   'src/util/redaction.test.ts',
+  'testing/suites/cases/failure.test.ts',
+  'adapters/fetch/reply/stream.test.ts',
 ]
 const treeTests = 'testing/contract/architecture.test.ts'
 /**

@@ -159,7 +159,7 @@ describe.skipIf(isPostgresMissing)('trouble with Postgres', () => {
     const { adapter: watcher } = await open()
     for (const [key, statement] of [
       ['key', "UPDATE turnkeeper_session SET revision = 'r2' WHERE key = 'key'"],
-      ['new', "INSERT INTO turnkeeper_session (key, revision, head) VALUES ('new', 'r2', '{}')"],
+      ['new', "INSERT INTO turnkeeper_session (key, revision, head, owner) VALUES ('new', 'r2', '{}', '')"],
     ] as const) {
       await first.query('BEGIN')
       await first.query(statement)
