@@ -16,29 +16,33 @@ import type { ModelQuestion } from './model-attempt.js'
  * @throws `ModelError` of the last attempt, `ModelBlockedError` of the first model that refuses, `LimitExceededError`,
  * `BudgetExceededError`
  */
-export async function chooseModel(
-  control: TurnControl,
-  draft: CallingDraft,
-  question: ModelQuestion,
-): Promise<ModelAnswer> {
+export function chooseModel(control: TurnControl, draft: CallingDraft, question: ModelQuestion): Promise<ModelAnswer> {
   const { limits } = control.engine
-  const { models, stepId } = question
+  const { stepId } = question
   if (draft.modelCalls >= limits.maxModelCallsPerTurn) {
     throw limitExceeded(limits, 'maxModelCallsPerTurn', `The number of model calls in step '${stepId}'`)
   }
   draft.modelCalls++
-  for (let index = 0; ; index++) {
-    const model = models[index] as ResolvedModel
-    try {
-      return await attemptModel(control, draft, question, model)
-    } catch (error) {
-      control.work.check()
-      const next = models[index + 1]
-      if (next === undefined || !FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
-      draft.budget?.check(draft.usage)
-      reportFallback(control, stepId, model, next)
-    }
-  }
+  return askFrom(control, draft, question, 0)
+}
+
+/** Asks the models of a question, from that of `index` on. */
+function askFrom(
+  control: TurnControl,
+  draft: CallingDraft,
+  question: ModelQuestion,
+  index: number,
+): Promise<ModelAnswer> {
+  const { models, stepId } = question
+  const model = models[index] as ResolvedModel
+  return attemptModel(control, draft, question, model).catch((error: unknown) => {
+    control.work.check()
+    const next = models[index + 1]
+    if (next === undefined || !FlowError.isInstance(error) || error.code !== 'MODEL_ERROR') throw error
+    draft.budget?.check(draft.usage)
+    reportFallback(control, stepId, model, next)
+    return askFrom(control, draft, question, index + 1)
+  })
 }
 
 function reportFallback(control: TurnControl, step: string, from: ResolvedModel, to: ResolvedModel): void {

@@ -55,6 +55,11 @@ function textOfPiece(piece: ModelStreamPart): string {
   throw new AttemptFailure('It streamed a piece that is not a text, a reasoning or an end.', false)
 }
 
+function tookTooLong({ stepId, modelTimeoutMs }: ModelQuestion, timeoutMs: number): AttemptFailure {
+  const owner = modelTimeoutMs === undefined ? '' : ` of step '${stepId}'`
+  return new AttemptFailure(`It did not answer within the limit modelTimeoutMs${owner} (${timeoutMs} ms).`)
+}
+
 /** An attempt under way, and the {@link ModelRequest} that its provider gets. */
 export class ModelAttempt implements ModelRequest {
   declare readonly system?: string
@@ -171,7 +176,7 @@ export class ModelAttempt implements ModelRequest {
   #run(checks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const control = this.#control
     const { deadlines, limits } = control.engine
-    const { stepId, modelTimeoutMs: ownTimeoutMs } = this.#question
+    const { modelTimeoutMs: ownTimeoutMs } = this.#question
     const timeoutMs = ownTimeoutMs ?? limits.modelTimeoutMs
     const isOwn = ownTimeoutMs !== undefined
     return new Promise((resolve, reject) => {
@@ -179,10 +184,6 @@ export class ModelAttempt implements ModelRequest {
         const error = thrown === undefined ? new AttemptFailure('It failed without an error.', false) : thrown
         this.#end(error)
         reject(error)
-      }
-      const timedOut = (): AttemptFailure => {
-        const owner = ownTimeoutMs === undefined ? '' : ` of step '${stepId}'`
-        return new AttemptFailure(`It did not answer within the limit modelTimeoutMs${owner} (${timeoutMs} ms).`)
       }
       let quietChecks = 0
       const check = (failure?: FlowError): void => {
@@ -193,7 +194,7 @@ export class ModelAttempt implements ModelRequest {
         quietChecks = this.#hasNewPiece || this.#isWaitingForReader ? 0 : quietChecks + 1
         this.#hasNewPiece = false
         if (quietChecks < checks) this.#deadline = deadlines.set(timeoutMs / checks, check, isOwn)
-        else fail(timedOut())
+        else fail(tookTooLong(this.#question, timeoutMs))
       }
       control.work.addPending(this.#abort)
       try {

@@ -39,11 +39,13 @@ export async function executeTurn(
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const turn = new TurnControl(engine, input, registeredName(engine, input), givenId, { stream })
     control = turn
-    const run = (): Promise<TurnOutcome> => runInOrder(turn)
-    // A turn that is refused is an outcome for all who joined it.
-    const runKeyed = (): Promise<TurnOutcome> =>
-      run().catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
-    outcome = await (input.idempotency === undefined ? run() : engine.keyedTurns.run(turn, runKeyed))
+    if (input.idempotency === undefined) outcome = await runInOrder(turn)
+    else {
+      // A turn that is refused is an outcome for all who joined it.
+      const run = (): Promise<TurnOutcome> =>
+        runInOrder(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
+      outcome = await engine.keyedTurns.run(turn, run)
+    }
   } catch (thrown) {
     outcome = refusal(engine, unchecked, givenId, thrown, control)
   }

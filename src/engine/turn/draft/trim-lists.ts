@@ -25,10 +25,12 @@ export interface TurnLists {
   readonly receipts?: GrowingList<SessionReceipt> | undefined
 }
 
+const nothing: readonly never[] = Object.freeze([])
+
 /** What was removed from the lists, in their order. */
 export class RemovedEntries {
-  history: readonly SessionHistoryEntry[] = []
-  attachments: readonly SessionAttachment[] = []
+  history: readonly SessionHistoryEntry[] = nothing
+  attachments: readonly SessionAttachment[] = nothing
   /** By namespace; `undefined` where no message was removed. */
   #messages: Map<string, readonly StoredMessage[]> | undefined
 

@@ -94,7 +94,7 @@ export class TurnDraft implements StepRuntime {
   answer: Answer | undefined
   readonly #limits: EngineLimits
   /** Live states, by step: those that were read or written. */
-  readonly #states = new Map<string, object>()
+  #states: Map<string, object> | undefined
   /** The states of steps that the turn was not in when it read them, as JSON. */
   #firstStates: Map<string, string> | undefined
   /** By step: the model that answered last. */
@@ -167,7 +167,7 @@ export class TurnDraft implements StepRuntime {
   }
 
   readState(stepId: string): object {
-    let state = this.#states.get(stepId)
+    let state = this.#states?.get(stepId)
     if (state === undefined) {
       state = this.writeState(stepId, this.#stored(stepId)?.state ?? this.steps.require(stepId).initialState())
       if (!this.#wasIn(stepId)) {
@@ -182,6 +182,7 @@ export class TurnDraft implements StepRuntime {
     if (!isPlainObject(state)) throw flowCodeError(`${stepId}.state must be a plain object.`)
     // A copy: what flow code hands over may be a constant, and a live state belongs to one turn.
     const live = storable(state, `${stepId}.state`, this.#limits)
+    this.#states ??= new Map()
     this.#states.set(stepId, live)
     return live
   }
@@ -342,7 +343,7 @@ export class TurnDraft implements StepRuntime {
       changed[stepId] = step
       steps = changed
     }
-    for (const [stepId, state] of this.#states) {
+    for (const [stepId, state] of this.#states ?? []) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
       if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates?.get(stepId)) continue
       const { model } = this.#stored(stepId) ?? {}
