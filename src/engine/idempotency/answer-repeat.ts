@@ -47,11 +47,11 @@ function isAlwaysQueued({ flows, busy }: TurnControl['engine']): boolean {
  * not, or nobody can know.
  */
 export async function replayAfterConflict(control: TurnControl): Promise<Replay | undefined> {
-  const { requestKey, draft } = control
-  if (requestKey === undefined || draft === undefined) return undefined
+  const { input, draft } = control
+  if (input.idempotency === undefined || draft === undefined) return undefined
   const stored = await readStored(control, draft.base.id, draft.base.owner)
   try {
-    return stored && replayOf(stored, requestKey)
+    return stored && replayOf(stored, input.idempotency)
   } catch (error) {
     // The conflict says more than the mismatch: the client loads the session and asks again.
     if (FlowError.isInstance(error)) return undefined

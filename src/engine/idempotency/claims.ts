@@ -56,7 +56,7 @@ export class Claims {
  */
 export async function claimId(control: TurnControl): Promise<Replay | undefined> {
   const { engine } = control
-  const requestKey = control.requestKey as RequestKey
+  const requestKey = control.input.idempotency as RequestKey
   const contention = control.contend()
   for (let round = (contention.claimed?.round ?? -1) + 1; ; round++) {
     const ownId = engine.generateId('session')

@@ -26,7 +26,6 @@ import { ofFlowCode } from './control/flow-code-failure.js'
 import type { TurnControl } from './control/turn-control.js'
 import { attachSteps, collectSteps } from './draft/collect-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
-import type { TurnEffects } from './effects/turn-effects.js'
 import { recoverTurn } from './recover-turn.js'
 import { openKeyedSession } from './session/keyed-session.js'
 import { loadSession } from './session/load-session.js'
@@ -153,18 +152,17 @@ interface PreparedCommit {
   readonly compaction: Compaction | undefined
 }
 
-/** Waits for what `turn.once` writes, and returns the effects that the turn leaves. */
-async function finishEffects(control: TurnControl, effects: TurnEffects): Promise<TurnDraft['effects']> {
-  await effects.finish()
-  control.work.check()
-  return effects.afterCommit
-}
-
 /** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
 async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
+  const { effects, engine, work } = control
+  const { clock, flows, generateId, mask } = engine
   control.mayBeginEffects = false
-  if (control.effects !== undefined) draft.effects = await finishEffects(control, control.effects)
-  const { clock, flows, generateId, mask } = control.engine
+  if (effects !== undefined) {
+    // `turn.once` may still write.
+    await effects.finish()
+    work.check()
+    draft.effects = effects.afterCommit
+  }
   const masked = maskTurn(mask, draft, control.input.userMessage)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)

@@ -399,8 +399,9 @@ class BusyModel {
     for (const { turn, outcome } of this.#ended.splice(0)) {
       const again = turn.joined.flatMap((joined) => this.#settleRepeats(joined, outcome))
       // In the order in which they began to wait for the turn, whichever messages they repeat.
+      const settled = turn.joined.flatMap(({ repeats }) => repeats)
       const waiting = this.#waitingRepeats.splice(0)
-      this.#waitingRepeats.push(...waiting.filter((repeat) => !again.includes(repeat)))
+      this.#waitingRepeats.push(...waiting.filter((repeat) => !settled.includes(repeat)))
       for (const repeat of waiting) if (again.includes(repeat)) this.#arriveAgain(repeat)
     }
   }

@@ -44,7 +44,7 @@ const subpaths = [
  * docs/decisions/0184-texts-in-spans.md. A log that names the calls of `turn.once` nobody awaited, and errors that say
  * what was given in place of an event, a flow or a number, took half of one.
  */
-const maximumBytes = 67_600
+const maximumBytes = 66 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `

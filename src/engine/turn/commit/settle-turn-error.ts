@@ -183,12 +183,12 @@ function saveFailure(
     error: [...beforeTurn.error, text].slice(-maxErrors),
     usage,
   }
-  const { requestKey, lockHolder } = control
-  if (abortedBy === undefined || requestKey === undefined) {
+  const { input, lockHolder } = control
+  if (abortedBy === undefined || input.idempotency === undefined) {
     return session.access.write(document, storedRevision, { hint: unchangedLists, holder: lockHolder })
   }
   const added = { appended: { receipts: 1 } }
-  const answered = withReceipt(document, requestKey, abortedBy)
+  const answered = withReceipt(document, input.idempotency, abortedBy)
   return session.access.write(answered, storedRevision, { hint: added, holder: lockHolder })
 }
 

@@ -1,7 +1,7 @@
-/** What a turn has besides if it has a key, or meets others at its session: most turns have none of it. */
+/** What most turns never need, so that a plain turn does not allocate it. */
 import type { TurnOutcome } from '../../core/run-envelope.js'
 
-/** See above. */
+/** The state of a turn that has an idempotency key, or that meets other turns of its session. */
 export class Contention {
   /**
    * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this

@@ -8,7 +8,7 @@ import type { LockHolder } from '../../../session/lock/lock-line.js'
 import type { EngineContext } from '../../core/engine-context.js'
 import type { ExecuteResult, SessionState } from '../../core/engine-options.js'
 import type { TurnOutcome } from '../../core/run-envelope.js'
-import type { RequestKey, TurnInput } from '../../core/turn-input.js'
+import type { TurnInput } from '../../core/turn-input.js'
 import type { TurnStream } from '../../stream/turn-stream.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import type { TurnEffects } from '../effects/turn-effects.js'
@@ -57,11 +57,6 @@ export class TurnControl extends TurnEvents {
   contend(): Contention {
     this.contention ??= new Contention()
     return this.contention
-  }
-
-  /** The key of the turn's request, whose repeats it answers. */
-  get requestKey(): RequestKey | undefined {
-    return this.input.idempotency
   }
 
   get isCancelled(): boolean {

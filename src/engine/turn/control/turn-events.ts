@@ -14,7 +14,7 @@ type Extra<Name extends EngineEventName> = Omit<
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** See above. */
+/** What names a turn, and emits its events. */
 export class TurnEvents {
   readonly engine: EngineContext
   readonly work: TurnWork

@@ -10,7 +10,7 @@ import type { LockHolder } from '../../../session/lock/lock-line.js'
 import { onAbort } from '../../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../../core/engine-context.js'
 
-/** See above. */
+/** The deadline of a turn, its abort, and what waits for it. */
 export class TurnWork implements RunningTurn {
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY

@@ -31,7 +31,7 @@ import { copyJson, isPlainObject, type JsonError, type JsonObject } from '../../
 import type { BudgetCheck } from '../../budgets/budget-check.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
 import { plain, type TurnReply } from '../../core/run-envelope.js'
-import type { RequestKey } from '../../core/turn-input.js'
+import type { RequestKey, TurnInput } from '../../core/turn-input.js'
 import type { FlowSteps } from './collect-steps.js'
 import { extendSequence, sequenceEntry } from './sequence.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'
@@ -247,7 +247,7 @@ export class TurnDraft implements StepRuntime {
    */
   toDocument(
     revision: string,
-    { turnId, requestKey }: { readonly turnId: string; readonly requestKey: RequestKey | undefined },
+    { turnId, input }: { readonly turnId: string; readonly input: Pick<TurnInput, 'idempotency'> },
     at: number,
     userMessage: string,
     reply?: string,
@@ -255,7 +255,7 @@ export class TurnDraft implements StepRuntime {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
-    if (requestKey !== undefined) this.#addReceipt(requestKey)
+    if (input.idempotency !== undefined) this.#addReceipt(input.idempotency)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
