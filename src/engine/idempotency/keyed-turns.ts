@@ -124,9 +124,8 @@ export class KeyedTurns {
   }
 
   #remove(control: KeyedTurn, entry: Entry): void {
-    for (const name of this.#names.get(control) ?? []) {
-      const found = this.#entries.get(name)
-      if (found === entry || found?.outcome === entry.outcome) this.#entries.delete(name)
+    for (const name of this.#names.get(control) as Set<string>) {
+      if (this.#entries.get(name) === entry) this.#entries.delete(name)
     }
   }
 
