@@ -137,12 +137,12 @@ describe('the sizes of the entry points', () => {
   const read = (page: string): string =>
     readFileSync(fileURLToPath(new URL(`../../../${page}`, import.meta.url)), 'utf8')
   /**
-   * Those of an entry point in the table of the README, in KiB: what it adds to an application that
+   * Those of an entry point in the table of the page, in KiB: what it adds to an application that
    * has the root, and alone.
    */
   const listed = new Map(
     Array.from(
-      read('README.md').matchAll(/^\| `(turnkeeper[\w/-]*)` \| ([\d.]+|-) \/ ([\d.]+) \|/gm),
+      read('docs/entry-points.md').matchAll(/^\| `(turnkeeper[\w/-]*)` \| ([\d.]+|-) \/ ([\d.]+) \|/gm),
       ([, subpath = '', added = '', alone = '']) => [subpath, [added, alone] as const] as const,
     ),
   )
@@ -156,11 +156,11 @@ describe('the sizes of the entry points', () => {
     return gzipped(output?.contents ?? new Uint8Array()) / 1024
   }
 
-  test('are in the README for each that needs no peer, and for that of Node', () => {
+  test('are on the page for each that needs no peer, and for that of Node', () => {
     expect([...listed.keys()].sort()).toEqual([...measured].sort())
   })
 
-  test.each(measured)('%s is as large as the README says, to within 0.5 KiB', async (subpath) => {
+  test.each(measured)('%s is as large as the page says, to within 0.5 KiB', async (subpath) => {
     const alone = await kibOf(subpath)
     const added =
       subpath === 'turnkeeper' ? undefined : (await kibOf('turnkeeper', subpath)) - (await kibOf('turnkeeper'))
@@ -169,7 +169,7 @@ describe('the sizes of the entry points', () => {
     const [saidAdded, saidAlone] = listed.get(subpath) ?? []
     const differences = [Number(saidAlone) - alone, added === undefined ? 0 : Number(saidAdded) - added]
     const isRight = differences.every((difference) => Math.abs(difference) <= 0.5)
-    expect(isRight, `Write \`${cell}\` in the row of ${subpath} in README.md, under "size".`).toBe(true)
+    expect(isRight, `Write \`${cell}\` in the row of ${subpath} in docs/entry-points.md, under "size".`).toBe(true)
   })
 
   // docs/decisions/0186-what-the-client-may-weigh.md.
@@ -181,6 +181,6 @@ describe('the sizes of the entry points', () => {
     const [, row = ''] = /^\| size, [^|]*\| (.*) \|$/m.exec(read('docs/serverless-stores.md')) ?? []
     const stores = ['turnkeeper/durable-object', 'turnkeeper/d1', 'turnkeeper/upstash']
     const cells = stores.map((subpath) => `${listed.get(subpath)?.join(' / ')} KiB`)
-    expect(row, 'Write the figures of the table in README.md here, too.').toBe(cells.join(' | '))
+    expect(row, 'Write the figures of the table in docs/entry-points.md here, too.').toBe(cells.join(' | '))
   })
 })

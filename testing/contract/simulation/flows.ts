@@ -185,7 +185,7 @@ async function count({ messages, origin }: ModelRequest): Promise<ModelResponse>
 /** What the model answers to so many messages, of which so many have a photo, or one whose bytes were removed. */
 export function answerTo(messages: number, photos: number, lost: number): string {
   const seen = photos === 0 && lost === 0 ? '' : `, saw ${photos}, missed ${lost}`
-  return `heard ${messages}${seen}` // vocabulary: golden files have it
+  return `heard ${messages}${seen}`
 }
 
 /** The bytes of the photo that comes with the message with this token, in base64. */

@@ -122,7 +122,7 @@ export function summarized(
   if (read.memory.length <= above || !isWorthIt(read.memory, keep)) return session
   const count = removable(read.memory, keep)
   if (JSON.stringify(memory.slice(0, count)) !== JSON.stringify(read.memory.slice(0, count))) return session
-  const text = 'Summary of the conversation so far:\n\nheard 1' // vocabulary: the reply of simulation/flows.ts
+  const text = 'Summary of the conversation so far:\n\nheard 1'
   const turn = memory[count - 1]?.turn ?? 0
   const summary: StoredMessage = { role: 'user', parts: [{ type: 'text', text }], turn, summary: true }
   const after = {
