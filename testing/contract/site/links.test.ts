@@ -44,6 +44,6 @@ test('every guide is a page, and every entry point has one by its import name', 
   const guides = ['index', 'guides/get-started', 'guides/decisions', 'project/changelog', 'project/security']
   const names = ['modules/turnkeeper', 'modules/turnkeeper_testing_vitest', 'classes/turnkeeper.FlowEngine']
   expect([...guides, ...names].filter((path) => !files.has(`${path}.html`))).toEqual([])
-  expect(pages.get('index.html')).toContain('It is for you if')
+  expect(pages.get('index.html')).toContain('Use it if')
   expect(pages.get('guides/troubleshooting.html')).toContain('<title>Troubleshooting | Turnkeeper</title>')
 })
