@@ -1,11 +1,11 @@
 /**
- * The engine, flows, steps, tools, errors and the memory store: what an application needs to
- * define and run conversations.
+ * The engine, flows, steps, tools, errors and the memory store: the parts that an application needs to define and run
+ * conversations.
  *
  * @module turnkeeper
  */
 
-// A list of names that is kept by hand, and nothing else.
+// Keep this list by hand.
 
 // Replies
 
@@ -29,7 +29,7 @@ export {
   SessionStoreError,
 } from './errors/session-errors.js'
 
-// Sessions and where they are stored
+// Sessions and stores
 
 export type { FlowSession } from './session/flow-session.js'
 export type { LockEvent } from './session/lock/lock-request.js'

@@ -5,7 +5,7 @@
  * @module turnkeeper/compaction
  */
 
-// A list of names that is kept by hand, and nothing else.
+// Keep this list by hand.
 
 export type { RollingSummary, SlidingWindow } from '../flow/compaction.js'
 export { rollingSummary, slidingWindow } from './policies.js'

@@ -1,17 +1,17 @@
 /**
- * Finds where a list of messages can be cut in two: before a message of the user, and never between a tool call and its
- * result, because providers reject a result without its call. When a memory is cut is decided in `policy-compactor.ts`.
+ * Finds where a list of messages can be cut in two: before a user message, and never between a tool call and its
+ * result, because providers reject a result without its call. `policy-compactor.ts` decides when a memory is cut.
  */
 import { summaryLength } from '../flow/conversation-memory.js'
 import type { StoredMessage } from '../model/message.js'
 
 /**
- * How many messages can be removed from the start if at least `keep` must stay. As many as possible, so that the rest
- * begins with the first message of a turn; if there is no such place, with another message of the user. 0
- * if there is none either.
+ * Counts how many messages can be removed from the start while at least `keep` stay. It removes as many as possible, so
+ * that the rest begins with the first message of a turn, or else with any other user message. Returns 0 if neither
+ * exists.
  */
 export function removableCount(messages: readonly StoredMessage[], keep: number): number {
-  /** The list is read backwards: results that were seen, and whose calls were not. */
+  /** Call IDs of results seen so far, reading backwards, whose calls have not been seen. */
   const unmatched = new Set<string>()
   let insideTurn = 0
   for (let index = messages.length - 1; index > 0; index--) {
@@ -20,16 +20,15 @@ export function removableCount(messages: readonly StoredMessage[], keep: number)
     if (role !== 'user' || unmatched.size > 0 || index > messages.length - keep) continue
     const isBeginningOfTurn = turn !== messages[index - 1]?.turn
     if (isBeginningOfTurn) return index
-    // Inside a turn, a message of the user is the engine's request to correct an answer: less
-    // useful without that answer.
+    // Inside a turn, a user message is the engine's request to correct an answer, which is less useful without that
+    // answer.
     if (insideTurn === 0) insideTurn = index
   }
   return insideTurn
 }
 
 /**
- * How many messages a summary replaces; 0 where it would not make the memory shorter, because it would be the
- * summary of a summary alone.
+ * Counts the messages that a summary replaces. Returns 0 if the summary would replace only an earlier summary.
  */
 export function summarizableCount(messages: readonly StoredMessage[], keep: number): number {
   const count = removableCount(messages, keep)

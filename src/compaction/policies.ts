@@ -1,6 +1,6 @@
 /**
- * Creates the policies that keep memories short, and checks them when a flow is registered. They are applied in
- * `policy-compactor.ts`.
+ * Creates the policies that keep memories short, and checks them when a flow is registered. `policy-compactor.ts`
+ * applies them.
  */
 import type { Compactor } from '../engine/turn/compactor.js'
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
@@ -17,7 +17,7 @@ import { isPlainObject } from '../util/json.js'
 import { PolicyCompactor } from './policy-compactor.js'
 
 /**
- * Removes the oldest messages of a memory, in the commit of the turn that made it too long.
+ * Removes the oldest messages of a memory when the turn that made it too long commits.
  *
  * @example
  * ```ts
@@ -32,7 +32,8 @@ export function slidingWindow(bounds: CompactionBounds): SlidingWindow {
 
 /**
  * Has a model write a summary that replaces the oldest messages of a memory. This happens after the reply of the turn
- * that made the memory too long, under the session's lock. The next summary covers this one and the messages after it.
+ * that made the memory too long; the next turn does not wait for it. Storing the summary takes the lock of the session.
+ * The next summary covers this one and the messages after it.
  *
  * @example
  * ```ts
@@ -47,7 +48,7 @@ export function rollingSummary(options: RollingSummaryOptions): RollingSummary {
   return withFactory({ ...options, kind: 'summary' })
 }
 
-/** Adds the factory of the compactor to a policy. Copies of the policy by spreading have it as well. */
+/** Adds the compactor factory to a policy. A spread copy of the policy keeps it. */
 function withFactory<Policy extends CompactionPolicy>(policy: Policy): Policy {
   const factory = (flowName: string, compaction: FlowCompaction): Compactor => {
     const refuse: RefuseCompaction = (where, expected) =>

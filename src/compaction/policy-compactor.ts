@@ -1,6 +1,6 @@
 /**
- * The compactor of a flow: finds the memories that are too long after a turn. Those with a window are shortened in the
- * commit of the turn. Summaries are written after the reply, beside the next turns: see `store-summary.ts`.
+ * The compactor of a flow finds the memories that are too long after a turn. Memories with a window are shortened when
+ * the turn commits. Summaries are written after the reply, while later turns may run: see `store-summary.ts`.
  */
 import type { Compaction, Compactor } from '../engine/turn/compactor.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
@@ -28,7 +28,7 @@ interface ShortenedMemory {
 export class PolicyCompactor implements Compactor {
   readonly #flowName: string
   readonly #policies: ReadonlyMap<string, CompactionPolicy>
-  /** The memories of sessions that are summarized now. No second summary is started for one of them. */
+  /** The memories that are being summarized now. A second summary of the same memory is not started. */
   readonly #underWay = new Set<string>()
 
   constructor(flowName: string, policies: ReadonlyMap<string, CompactionPolicy>) {
@@ -54,7 +54,7 @@ export class PolicyCompactor implements Compactor {
     if (shortened.length === 0 && due.length === 0) return undefined
     const committed = (document: SessionDocument): void => {
       for (const { namespace, removed } of shortened) {
-        // A limit may have removed more of them since.
+        // A limit may have removed more messages since.
         const kept = document.flow.memory[namespace]?.messages.length ?? 0
         control.report('memory:compacted', { namespace, removed, kept, durationMs: 0 })
       }
@@ -102,7 +102,7 @@ function keyOf(sessionId: string, namespace: string): string {
   return `${sessionId},${namespace}`
 }
 
-/** Removes the oldest messages; a summary that another policy left there stays. @returns How many were removed. */
+/** Removes the oldest messages but keeps a summary left by another policy. @returns How many were removed. */
 function removeOldest(
   { removed }: TurnDraft,
   namespace: string,
@@ -123,7 +123,7 @@ function checkModels(
   budgets: readonly ModelBudgets[],
 ): void {
   for (const selection of selectionsOf(policy, namespace)) {
-    // Only prices need the model itself, and only budgets need prices.
+    // Prices are needed only for budgets, and only prices need the model itself.
     if (budgets.length === 0) engine.models.validate(selection)
     else checkPrices(budgets, engine.models.resolve(selection))
   }
@@ -141,9 +141,9 @@ function isSummaryDue(
 }
 
 /**
- * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: the memory has just
- * become too long, or has grown by another quarter of what a summary removes. A model that fails is thus not
- * called after every turn.
+ * Whether a turn that made a memory grow from `before` to `length` messages should write a summary: if the memory has
+ * just become too long, or has grown by another quarter of the number of messages that a summary removes. A failing
+ * model is therefore not called after every turn.
  */
 function isTimeForSummary({ above, keep }: CompactionPolicy, before: number, length: number): boolean {
   const stride = Math.ceil((above - keep) / 4)

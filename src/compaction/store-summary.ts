@@ -1,6 +1,6 @@
 /**
- * Writes the summaries that are due after a turn, beside the next turns, and stores each in a commit of its own
- * (`swap-summary.ts`). If a summary fails, the messages stay, and only the usage of the failed calls is stored.
+ * Writes the summaries that are due after a turn, while later turns may run, and stores each in a separate commit
+ * (`swap-summary.ts`). If a summary fails, the messages stay and only the usage of the failed calls is stored.
  */
 import { elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
 import type { BudgetCheck } from '../engine/budgets/budget-check.js'
@@ -42,12 +42,12 @@ export async function storeSummaries(
     const oldest = removableMessages(committed, summary)
     if (oldest.length === 0) continue
     const task = { ...summary, messages: oldest, usage, budget, modelCalls: modelCalls + index }
-    // The session has changed or is gone, or the outcome is unknown: a later turn writes the other summaries.
+    // The session has changed or is gone, or the outcome is unknown: a later turn writes the remaining summaries.
     if (!(await storeSummary(turn, committed, task))) return
   }
 }
 
-/** The messages that a summary replaces: a limit may have removed some since it was found to be due. */
+/** The messages that a summary replaces. A limit may have removed some since the summary became due. */
 function removableMessages(committed: SessionDocument, { namespace, policy }: DueSummary): readonly StoredMessage[] {
   const messages = messagesOf(committed, namespace)
   if (messages.length <= policy.above) return []
@@ -74,7 +74,7 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
   try {
     if (session.closing) throw new EngineClosedError()
     const summary = await summarize(control, task)
-    // The swap has deadlines of its own (the wait for the lock, session.access), and must not be aborted.
+    // The swap has separate deadlines (the wait for the lock, session.access), and must not be aborted.
     control.work.finish()
     const kept = await swap(summary)
     if (kept === undefined) throw new SessionConflictError({ sessionId: committed.id })
@@ -86,7 +86,7 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
     const error = asFlowError(thrown)
     control.report('memory:compaction-failed', { namespace, code: error.code })
     if (leavesSessionUnchanged(error)) return false
-    // The failed calls were paid for. If their usage cannot be stored either, only that count is lost.
+    // The failed calls still cost money. If their usage cannot be stored either, only that count is lost.
     if (task.usage.modelCalls > before.modelCalls) await swap(undefined).catch(() => undefined)
     return true
   } finally {
@@ -96,7 +96,7 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
 }
 
 /**
- * The control of a summary has the turn's ID, the time limit of the policy, and no limit to the number of model calls.
+ * The control of a summary: the turn's ID, the policy's time limit, and no limit on model calls.
  */
 function controlOfSummary(
   { engine, input, flowName, turnId }: TurnControl,

@@ -1,7 +1,7 @@
 /**
- * Has a model summarize a part of a conversation, and checks its answer. The model receives the conversation as the
- * text of one message: no provider then requires the tools that occur in it, and the model is less likely to
- * take it for instructions.
+ * Asks a model to summarize part of a conversation and checks the answer. The model receives the conversation as the
+ * text of one message, so that no provider requires the tools that occur in it, and the model is less likely to follow
+ * instructions in it.
  */
 import type { BudgetCheck } from '../engine/budgets/budget-check.js'
 import { chooseModel } from '../engine/model-call/choose-model.js'
@@ -14,7 +14,7 @@ import type { Message, StoredMessage } from '../model/message.js'
 import type { ModelSelection, ResolvedModelSelection } from '../model/model-provider.js'
 import { resolveSelection } from '../model/model-selection.js'
 
-/** The beginning of the message that holds a summary, so that the step's model knows what it reads. */
+/** Starts the message that holds a summary, so that the step's model knows what it is reading. */
 const heading = 'Summary of the conversation so far:\n\n'
 
 const defaultPrompt = `The message is the transcript of an older part of a conversation. Write the summary that the assistant will have in its place: what the user wants and said of themselves, names, dates, numbers and identifiers word for word, decisions, promises, results of tools, open questions. Keep what still holds of an earlier summary.
@@ -30,18 +30,18 @@ export function selectionsOf({ model }: RollingSummary, namespace: string): read
 export interface SummaryTask {
   readonly policy: RollingSummary
   readonly namespace: string
-  /** The messages that it replaces. */
+  /** The messages to replace. */
   readonly messages: readonly StoredMessage[]
-  /** The usage of all attempts is added to it. */
+  /** Collects the usage of all attempts. */
   readonly usage: TurnDraft['usage']
   readonly budget: BudgetCheck | undefined
-  /** Model calls that the turn made before. */
+  /** The number of model calls that the turn had already made. */
   readonly modelCalls: number
 }
 
 /**
- * Calls the model and returns the message that replaces the others. The call has retries, fallbacks, limits
- * and budgets like any other.
+ * Calls the model and returns the message that replaces the others. Retries, fallbacks, limits and budgets apply as for
+ * any other call.
  *
  * @throws {@link FlowError} if there is no usable summary.
  */
@@ -68,14 +68,14 @@ export async function summarize(control: TurnControl, task: SummaryTask): Promis
   return Object.freeze({ ...textMessage('user', heading + text, number), summary: true })
 }
 
-/** A conversation as text, with tool calls and their results, the types of files, and without reasoning. */
+/** A conversation as text, including tool calls, their results and the types of files, but without reasoning. */
 export function transcriptOf(messages: readonly StoredMessage[]): string {
   return messages.map((message) => speakerOf(message) + message.parts.flatMap(textOfPart).join('\n')).join('\n\n')
 }
 
 function speakerOf({ role, summary }: StoredMessage): string {
   if (role === 'assistant') return 'Assistant: '
-  // An earlier summary has the role of the user, but did not come from the user.
+  // An earlier summary has the role of the user, but the user did not write it.
   return role === 'user' && summary !== true ? 'User: ' : ''
 }
 

@@ -1,6 +1,6 @@
 /**
- * Stores a summary, or what a failed one has cost, in the session as it is by then: turns have run since, here or in
- * another process. The session is loaded anew under its lock, and swapped once. A conflict drops the summary.
+ * Stores a summary, or the cost of a failed one, in the session's current document: turns may have run since, in this
+ * process or another. The session is loaded again under its lock and written once. A conflict drops the summary.
  */
 import { summaryWait } from '../engine/lock/lock-waits.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
@@ -15,26 +15,26 @@ import { isPlainObject } from '../util/json.js'
 
 /** The result of the calls for a summary. */
 export interface SummaryResult {
-  /** The document that the calls started from: the one that the turn committed. */
+  /** The document that the turn committed, which the calls started from. */
   readonly committed: SessionDocument
   readonly namespace: string
   /** The messages that were summarized, the first ones of the namespace. */
   readonly oldest: readonly StoredMessage[]
-  /** What replaces them; `undefined` if the calls failed. */
+  /** The message that replaces them; `undefined` if the calls failed. */
   readonly summary: Message | undefined
-  /** What the session had spent before the calls, as far as they know, and after them. */
+  /** The session's recorded usage before and after the calls. */
   readonly usage: { readonly before: SessionUsage; readonly after: SessionUsage }
 }
 
 /**
- * Waits for the session's lock, as long as a delete would, and stores the result.
+ * Waits for the session's lock as long as a delete would, and stores the result.
  *
  * @param turn - The turn that the summary follows.
  * @param control - The control of the summary.
- * @returns How many messages the memory has now; `undefined` if the summary was not stored: there is none, or its
- * messages are not there any more, and only what the calls have cost was stored; or the session is not the same
- * any more, and nothing was.
- * @throws What the lock and the store throw.
+ * @returns How many messages the memory has now; `undefined` if the summary was not stored. If there is no summary, or
+ * its messages are no longer there, only the cost of the calls is stored. If the session is no longer the same, nothing
+ * is stored.
+ * @throws Whatever the lock and the store throw.
  */
 export function swapSummary(
   turn: TurnControl,
@@ -78,8 +78,7 @@ export function messagesOf({ flow }: SessionDocument, namespace: string): readon
 }
 
 /**
- * Whether the stored document is the session of the turn, still running, in the layout and the
- * flow version of the turn.
+ * Whether the stored document is the turn's session, still running, with the same layout and flow version.
  */
 function isSameSession(stored: SessionDocument, committed: SessionDocument): boolean {
   return (
@@ -93,8 +92,8 @@ function isSameSession(stored: SessionDocument, committed: SessionDocument): boo
 }
 
 /**
- * Whether a memory still begins with these messages: the first, the last, and as many. A limit or
- * a window may have cut it.
+ * Whether a memory still begins with these messages. It compares the first, the last and the count: a limit or a window
+ * may have cut the memory.
  */
 function beginsWith(messages: readonly StoredMessage[], oldest: readonly StoredMessage[]): boolean {
   const last = oldest.length - 1
@@ -106,7 +105,7 @@ function isSameMessage(one: StoredMessage | undefined, other: StoredMessage | un
   return one?.turn === other?.turn && one?.role === other?.role && isSameJson(one?.parts, other?.parts)
 }
 
-/** Whether two values are the same JSON. A store may return the keys of an object in another order. */
+/** Whether two values are the same JSON. A store may return the keys of an object in a different order. */
 function isSameJson(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((value, index) => isSameJson(value, other[index]))
@@ -119,7 +118,7 @@ function isSameJson(one: unknown, other: unknown): boolean {
   )
 }
 
-/** What is stored as spent, and what the calls have cost. */
+/** Adds the cost of the calls to the stored usage. */
 function addSpent(stored: SessionUsage, { before, after }: SummaryResult['usage']): SessionUsage {
   const usage: Record<string, number> = { ...stored }
   const spentBefore: Readonly<Record<string, number>> = { ...before }
@@ -129,7 +128,9 @@ function addSpent(stored: SessionUsage, { before, after }: SummaryResult['usage'
   return usage as unknown as SessionUsage
 }
 
-/** Saves a document under a new revision. @param rewritten - The list that is not the stored one. Default: none. */
+/**
+ * Saves a document under a new revision. @param rewritten - The list that differs from the stored one. Default: none.
+ */
 async function save(control: TurnControl, document: SessionDocument, rewritten?: string): Promise<void> {
   const { clock, generateId, session } = control.engine
   const { revision: expected } = document

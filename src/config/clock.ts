@@ -1,37 +1,37 @@
 /**
- * Time as the engine sees it. Everything timed goes through a {@link Clock}, so that tests decide what time it is.
+ * The engine's time. Everything timed uses a {@link Clock}, so that tests can control the time.
  */
 import { clockFailed } from '../errors/engine-errors.js'
 
 /** The source of the time and of timers for an engine. */
 export interface Clock {
-  /** Milliseconds since the epoch, as `Date.now()`. Only timestamps, such as `savedAt`, are taken from it. */
+  /** Milliseconds since the epoch, as `Date.now()`. Used only for timestamps, such as `savedAt`. */
   now(): number
   /**
-   * Optional: milliseconds that only go forward, counted from any moment. All durations are measured by it: deadlines,
-   * delays, budgets. So setting the time of the machine changes none of them. Default: `now`.
+   * Optional: milliseconds that only go forward, counted from any moment. The engine measures all durations with it
+   * (deadlines, delays, budgets), so that changing the machine's time does not affect them. Default: `now`.
    */
   monotonic?(): number
   /**
-   * Optional: whether a timer ends with the request in which it was set, as on Cloudflare Workers. Then no two turns
-   * share a timer. Default `false`.
+   * Optional: whether a timer ends with the request that set it, as on Cloudflare Workers. If so, turns never share a
+   * timer. Default `false`.
    */
   readonly timersEndWithRequest?: boolean
   /**
-   * Calls `callback` once, `ms` milliseconds from now. Returns a function that cancels it; calling that late, or
-   * twice, does nothing.
+   * Calls `callback` once, `ms` milliseconds from now. Returns a function that cancels it; calling that function late
+   * or twice does nothing.
    */
   setTimer(callback: () => void, ms: number): () => void
 }
 
-/** The longest delay that `setTimeout` keeps; beyond it, it would fire at once. */
+/** The longest delay that `setTimeout` supports; a longer one would fire at once. */
 const longestDelay = 2 ** 31 - 1
 
 /**
- * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never.
+ * Calls `callback` once, `ms` milliseconds from now, or never if `ms` is `Infinity`.
  *
- * @returns A function that cancels it; late or twice, it does nothing.
- * @throws `FlowCodeError` where the clock cannot set a timer.
+ * @returns A function that cancels it; calling it late or twice does nothing.
+ * @throws `FlowCodeError` if the clock cannot set a timer.
  */
 export function setDeadline(clock: Clock, ms: number, callback: () => void): () => void {
   if (ms === Number.POSITIVE_INFINITY) return () => undefined
@@ -42,14 +42,14 @@ export function setDeadline(clock: Clock, ms: number, callback: () => void): () 
   }
 }
 
-/** The time that durations are measured by, in milliseconds. */
+/** The time used to measure durations, in milliseconds. */
 export function monotonicTime(clock: Clock): number {
   return clock.monotonic?.() ?? clock.now()
 }
 
 /**
- * Whole milliseconds since `startedAt`, a {@link monotonicTime}. Not negative, even where a clock
- * without one was set back.
+ * Whole milliseconds since `startedAt`, a {@link monotonicTime}. Never negative, even if a clock without monotonic time
+ * was set back.
  */
 export function elapsedMs(clock: Clock, startedAt: number): number {
   return Math.max(0, Math.round(monotonicTime(clock) - startedAt))

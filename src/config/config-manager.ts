@@ -1,30 +1,30 @@
 /**
- * Settings by name. Values that were passed in win over the environment, which wins over defaults. The environment is
- * read here and nowhere else, when a setting is asked for.
+ * Settings by name. Explicit values override the environment, which overrides the defaults. Only this module reads the
+ * environment, and only when a setting is requested.
  */
 import { InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { runtimeProcess } from './runtime.js'
 
-/** Anything that answers settings by name: a {@link ConfigManager}, or an object of the application's own. */
+/** Anything that returns settings by name: a {@link ConfigManager}, or an object of your application. */
 export interface ConfigReader {
-  /** The value of a setting, or `undefined` where it is not set. */
+  /** The value of a setting, or `undefined` if it is not set. */
   get(key: string): string | undefined
 }
 
 /**
- * What the constructor of {@link ConfigManager} takes.
+ * The constructor options of {@link ConfigManager}.
  *
  * @inline
  */
 export type ConfigManagerOptions = {
-  /** Values that win over the environment. Default: none. */
+  /** Values that override the environment. Default: none. */
   readonly values?: Readonly<Record<string, string | undefined>>
-  /** Values for what is set nowhere else. Default: none. */
+  /** Values for settings that are not set elsewhere. Default: none. */
   readonly defaults?: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Reads settings from the values passed in, then the environment, then defaults.
+ * Reads settings from explicit values, then the environment, then the defaults.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export class ConfigManager implements ConfigReader {
     this.#defaults = { ...options.defaults }
   }
 
-  /** The value of `key`, or `undefined` where it is set nowhere. An empty environment variable counts as not set. */
+  /** The value of `key`, or `undefined` if it is not set anywhere. An empty environment variable counts as not set. */
   get(key: string): string | undefined {
     return own(this.#values, key) ?? fromEnvironment(key) ?? own(this.#defaults, key)
   }
@@ -49,7 +49,7 @@ export class ConfigManager implements ConfigReader {
   /**
    * The value of `key`.
    *
-   * @throws {@link InvalidInputError} that names the key where it is set nowhere.
+   * @throws {@link InvalidInputError} that names the key, if it is not set anywhere.
    */
   require(key: string): string {
     const value = this.get(key)
@@ -68,7 +68,7 @@ function fromEnvironment(key: string): string | undefined {
   try {
     return own(runtimeProcess()?.env ?? {}, key) || undefined
   } catch {
-    // A runtime that guards its environment (Deno without the permission) has nothing to say here.
+    // Some runtimes throw when the environment is read (Deno without permission): treat the setting as not set.
     return undefined
   }
 }

@@ -1,14 +1,13 @@
 /**
  * The deadlines of one engine. Its turns share few durations (`turnTimeoutMs`, `storeTimeoutMs`, ...), and almost no
- * deadline is ever reached. So there is one list for each duration, in the order in which its deadlines end, and only
- * the first of a list has a timer of the clock. Setting or cancelling a deadline mostly changes
- * a list and nothing else.
+ * deadline is ever reached. Each duration therefore has one list, ordered by end time, and only the first deadline of a
+ * list has a clock timer. Setting or cancelling a deadline usually changes only a list.
  */
 import type { FlowError } from '../errors/flow-error.js'
 import { type Linked, LinkedList } from '../util/linked-list.js'
 import { type Clock, monotonicTime, setDeadline } from './clock.js'
 
-/** Called once, at the deadline, or with an error where the clock cannot set a timer for it. */
+/** Called once: at the deadline, or with an error if the clock cannot set a timer. */
 export type DeadlineCallback = (failure?: FlowError) => void
 
 /** A deadline that was set. */
@@ -26,7 +25,7 @@ export class Deadline implements Linked<Deadline> {
     this.callback = callback
   }
 
-  /** Cancels the deadline. Late or twice, it does nothing. */
+  /** Cancels the deadline. Calling it late or twice does nothing. */
   cancel(): void {
     this.#list.cancel(this)
   }
@@ -55,11 +54,11 @@ class DeadlineList extends LinkedList<Deadline> {
   }
 
   cancel(deadline: Deadline): void {
-    // Where others are left, the timer stays as it is: when it ends, it is set again for the first of them.
+    // If other deadlines remain, keep the timer: when it fires, it is set again for the first of them.
     if (this.remove(deadline) && this.first === undefined) this.#stop()
   }
 
-  /** Starts the timer after the microtasks that wait now: where the work is done by then, no timer is needed. */
+  /** Starts the timer after the pending microtasks: if the work is done by then, no timer is needed. */
   #startSoon(): void {
     this.#isStarting = true
     queueMicrotask(() => {
@@ -78,7 +77,7 @@ class DeadlineList extends LinkedList<Deadline> {
     }
   }
 
-  /** No deadline of the list would ever end: all end now, with the error. */
+  /** Ends all deadlines of the list with the error, because they would never end otherwise. */
   #fail(failure: FlowError): void {
     const failed: Deadline[] = []
     for (let { first } = this; first !== undefined; first = this.first) {
@@ -93,7 +92,7 @@ class DeadlineList extends LinkedList<Deadline> {
     const timed = this.#timed
     const now = monotonicTime(this.#clock)
     try {
-      // The deadline of the timer has ended, even where a clock without monotonic time was set back since.
+      // The timer's deadline has ended, even if a clock without monotonic time was set back since.
       for (let first = this.first; first !== undefined && (first === timed || first.at <= now); first = this.first) {
         this.remove(first)
         first.callback()
@@ -101,7 +100,7 @@ class DeadlineList extends LinkedList<Deadline> {
     } finally {
       const { first } = this
       if (first === undefined) this.#stop()
-      // Not more than the whole duration, even where such a clock was set back.
+      // At most the whole duration, even if the clock was set back.
       else this.#startTimer(first, Math.min(this.#ms, first.at - now))
     }
   }
@@ -113,12 +112,12 @@ class DeadlineList extends LinkedList<Deadline> {
   }
 }
 
-/** Sets deadlines on a clock. Where there is no deadline, no timer is set. */
+/** Sets deadlines on a clock. If there are no deadlines, no timer is set. */
 export class Deadlines {
   readonly #clock: Clock
   /** Whether the deadlines of several turns may share a timer. */
   readonly #isShared: boolean
-  /** By duration. A list stays when its last deadline has ended: the next one is never far. */
+  /** Lists by duration. An empty list stays, because the next deadline usually follows soon. */
   readonly #lists = new Map<number, DeadlineList>()
 
   constructor(clock: Clock) {
@@ -127,12 +126,12 @@ export class Deadlines {
   }
 
   /**
-   * Calls `callback` once, `ms` milliseconds from now; with `Infinity` never. It must not throw. Where the clock cannot
-   * set a timer, `callback` is called at once, with the error.
+   * Calls `callback` once, `ms` milliseconds from now, or never if `ms` is `Infinity`. It must not throw. If the clock
+   * cannot set a timer, `callback` is called at once with the error.
    *
-   * @param isOwn - Whether it is the own limit of a step or tool: there may be any number of these durations, so no
-   * list is kept for them. Default `false`: a limit of the engine.
-   * @returns The deadline, to cancel it; `undefined` with `Infinity`.
+   * @param isOwn - Whether this is the limit of a single step or tool. Their durations are unbounded in number, so no
+   * list is kept for them. Default `false`: an engine limit.
+   * @returns The deadline, so that it can be cancelled; `undefined` if `ms` is `Infinity`.
    */
   set(ms: number, callback: DeadlineCallback, isOwn = false): Deadline | undefined {
     if (ms === Number.POSITIVE_INFINITY) return undefined
@@ -140,7 +139,7 @@ export class Deadlines {
   }
 
   #listFor(ms: number, isOwn: boolean): DeadlineList {
-    // A timer that another request set would end with that request.
+    // A timer set by another request would end with that request.
     if (isOwn || !this.#isShared) return new DeadlineList(this.#clock, ms)
     let list = this.#lists.get(ms)
     if (list === undefined) {

@@ -1,6 +1,6 @@
 /**
- * What all steps have in common: identity, persisted state and hooks. For each turn the engine constructs the steps
- * without arguments and then attaches them to the turn.
+ * The identity, persisted state and hooks that all steps share. For each turn the engine constructs the steps without
+ * arguments and then attaches them to the turn.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
@@ -8,7 +8,7 @@ import { defineOwn } from '../util/json.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
-/** A value, or a promise of it. */
+/** A value or a promise for it. */
 export type Awaitable<T> = T | Promise<T>
 
 /** Where an attached step reads and writes its state. @internal */
@@ -17,7 +17,7 @@ export interface StepRuntime {
   writeState(stepId: string, state: object): unknown
 }
 
-/** A class of steps, as `steps()` lists them and transitions name them. */
+/** A step class, as `steps()` lists them and transitions name them. */
 export interface StepConstructor<State extends object = object> {
   new (): BaseStep<State>
   /** The step's name in stored sessions. Default: the class name. */
@@ -26,7 +26,7 @@ export interface StepConstructor<State extends object = object> {
   readonly aliases: readonly string[]
   /** Checks stored states. */
   readonly stateSchema?: StandardSchemaV1 | undefined
-  /** The steps that a conversation may move to from here: classes or IDs. Only tests read it, not the engine. */
+  /** The steps that a conversation may move to from here: classes or IDs. Only tests read it. */
   readonly next?: readonly (StepConstructor | string)[] | undefined
 }
 
@@ -40,7 +40,7 @@ export abstract class BaseStep<State extends object = object> {
   #id = ''
 
   /**
-   * The step's name in stored sessions. Default: the class name. Override it: minifiers rename classes.
+   * The step's name in stored sessions. Default: the class name. Set it explicitly: minifiers rename classes.
    *
    * @example
    * ```ts
@@ -52,7 +52,7 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property.
+   * Code compiled to a target below ES2022 assigns static members; the assignment must define an own property.
    */
   static set id(id: string) {
     defineOwn(this, 'id', id)
@@ -68,11 +68,11 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * Checks the state when a session is loaded, so that a state of an older release does not reach code that cannot use
-   * it. The step sees what the schema returns, with its defaults; the next load checks that again, so the schema must
-   * return its own output unchanged. A state that does not fit refuses the turn and leaves the session as it is. Every
-   * state that a turn changes, and `initialState()` of a step that it begins, is checked before it is
-   * stored. Default: not checked.
+   * Checks the state when a session is loaded, so that code does not receive a state from an older release that it
+   * cannot use. The step receives the schema's output, with its defaults. The next load checks that output again, so
+   * the schema must accept its own output and return it unchanged. If the state does not match, the turn is refused and
+   * the session stays as it is. The engine also checks each state that a turn changes, and the `initialState()` of each
+   * step that it enters, before storing them. Default: not checked.
    *
    * @example
    * ```ts
@@ -83,8 +83,8 @@ export abstract class BaseStep<State extends object = object> {
 
   /**
    * The steps that a conversation may move to from here, including the end step: classes or IDs. `coverageOf` of
-   * `turnkeeper/testing` compares conversations with it; the engine does not read it. Write a getter, so that it can
-   * name classes that are declared further down. Default: not declared.
+   * `turnkeeper/testing` compares conversations with this list; the engine does not read it. Write a getter, so that it
+   * can name classes that are declared further down. Default: not declared.
    *
    * @example
    * ```ts
@@ -109,8 +109,8 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * The persisted data of this step: plain JSON, stored with the session when the turn commits. A value that JSON
-   * cannot carry fails the turn with an error that names its path.
+   * The persisted data of this step: plain JSON, stored with the session when the turn commits. If a value is not valid
+   * JSON, the turn fails with an error that names its path.
    */
   get state(): State {
     return this.#attached().readState(this.#id) as State
@@ -125,7 +125,7 @@ export abstract class BaseStep<State extends object = object> {
     throw flowCodeError('A step has state only inside a turn, not in a constructor.')
   }
 
-  /** The first value of `state`. Default: `{}`; override it if a property is required. */
+  /** The initial value of `state`. Default: `{}`; override it if a property is required. */
   initialState(): State {
     return {} as State
   }

@@ -1,6 +1,6 @@
 /**
- * Checks of what flow, step and tool authors declare. The types are a promise that JavaScript need not keep, and a
- * wrong static would be stored with sessions, or match them by accident.
+ * Checks the declarations of flows, steps and tools. JavaScript code need not follow the types, and a wrong static
+ * property would be stored with sessions or match the wrong ones.
  */
 import { type FlowRegistrationError, flowCodeError, registrationError } from '../errors/engine-errors.js'
 import { shownValue } from '../util/shown-value.js'
@@ -8,10 +8,10 @@ import { shownValue } from '../util/shown-value.js'
 const policies: readonly unknown[] = ['queue', 'reject', 'interrupt']
 
 /**
- * Checks what decides which stored sessions a flow continues, what becomes of one whose turn failed, and of
- * messages for one that is busy.
+ * Checks the static properties of a flow: which stored sessions it continues, and how it handles failed turns and busy
+ * sessions.
  *
- * @param owner - The class, as error messages begin with it: `Flow 'Desk'`.
+ * @param owner - The class, as error messages name it: `Flow 'Desk'`.
  * @throws {@link FlowRegistrationError}
  */
 export function checkFlowStatics(
@@ -73,7 +73,7 @@ function wrongStatic(owner: string, name: string, expected: string, value: unkno
 }
 
 /**
- * Refuses a time limit that is given and is not a number above 0. `Infinity` switches the limit off.
+ * Rejects a time limit that is set but is not a number above 0. `Infinity` switches the limit off.
  *
  * @param path - Names the value: `toolTimeoutMs of tool 'look_up'`.
  * @throws `FlowCodeError`

@@ -1,7 +1,7 @@
 /**
- * The types of compaction policies, and how a flow's policies become a compactor. Each policy carries the factory of
- * its compactor under a symbol, so that the code in `src/compaction` is loaded only by applications that import
- * `turnkeeper/compaction`.
+ * The types of compaction policies, and the code that turns a flow's policies into a compactor. Each policy carries its
+ * compactor factory under a symbol, so that only applications that import `turnkeeper/compaction` load the code in
+ * `src/compaction`.
  */
 import { FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
 import type { ModelChoice } from '../model/model-provider.js'
@@ -16,9 +16,9 @@ export type CompactionBounds = {
   /** The memory is shortened after a turn that leaves more messages than this. A whole number above `keep`. */
   readonly above: number
   /**
-   * How many of the newest messages stay, at least. More stay if needed, so that the memory begins with the user's
-   * message at the beginning of a turn. A whole number above 0. The further it is below `above`, the less often
-   * the memory is shortened.
+   * The minimum number of newest messages to keep. More stay if needed, so that the memory begins with the user message
+   * that starts a turn. A whole number above 0. The further it is below `above`, the less often the memory is
+   * shortened.
    */
   readonly keep: number
 }
@@ -31,14 +31,14 @@ export type CompactionBounds = {
 export type RollingSummaryOptions = CompactionBounds & {
   /** The model that writes the summary, or a list: the first one, then its fallbacks in order. */
   readonly model: ModelChoice
-  /** The system prompt of the call; its only message is the transcript. Default: a prompt of the package. */
+  /** The system prompt of the call; its only message is the transcript. Default: a built-in prompt. */
   readonly prompt?: string
   /**
-   * Milliseconds for the call with all its attempts; the next turn of the session waits for it. Default
-   * 30 000. `Infinity`: no limit.
+   * Milliseconds for the call with all its attempts. The session's next turn does not wait for it. Default 30 000.
+   * `Infinity`: no limit.
    */
   readonly timeoutMs?: number
-  /** The most characters (UTF-16 units) of a summary; a longer one is refused. Default 8 000. */
+  /** The maximum length of a summary in characters (UTF-16 units); a longer one is rejected. Default 8 000. */
   readonly maxSummaryCharacters?: number
 }
 
@@ -61,14 +61,14 @@ export type FlowCompaction = Readonly<Record<string, CompactionPolicy>>
 /** The property of a policy that holds its {@link CompactorFactory}. */
 export const compactorFactory: unique symbol = Symbol.for('turnkeeper.compactorFactory')
 
-/** Validates all the policies of a flow and returns its compactor: see `src/engine/turn/compactor.ts`. */
+/** Validates a flow's policies and returns its compactor: see `src/engine/turn/compactor.ts`. */
 export type CompactorFactory = (flowName: string, compaction: FlowCompaction) => unknown
 
 /**
  * Creates the compactor of a flow with the factory of its first policy. Returns `undefined` if
  * the flow has no policies.
  *
- * @throws {@link FlowRegistrationError} that names the flow, what is wrong and what was expected.
+ * @throws {@link FlowRegistrationError} that names the flow, the problem and the expected value.
  */
 export function createCompactor(flowName: string, compaction: unknown): unknown {
   if (isPlainObject(compaction)) {

@@ -1,6 +1,6 @@
 /**
- * The messages of a session during one turn: the stored lists, which are frozen and shared, and what the turn adds to
- * them. Model requests are built from here.
+ * The messages of a session during one turn: the stored lists, which are frozen and shared, plus the messages that the
+ * turn adds. Model requests are built from here.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
@@ -57,9 +57,9 @@ export class ConversationMemory {
   readonly #stored: StoredMemory
   /** The namespaces that this turn used. */
   readonly #touched: Map<string, Namespace> = new Map()
-  /** The bytes that messages refer to; `undefined` where the session never had any. */
+  /** The bytes that messages refer to; `undefined` if the session never had any. */
   #attachments: GrowingList<SessionAttachment> | undefined
-  /** By the part that came with the turn: its reference. Each memory that gets the part refers to the same bytes. */
+  /** The reference of each part that came with the turn. All memories that receive the part refer to the same bytes. */
   #references: Map<ImagePart | FilePart, StoredMessage['parts'][number]> | undefined
 
   constructor({ flow, attachments }: Pick<SessionDocument, 'flow' | 'attachments'>) {
@@ -67,15 +67,15 @@ export class ConversationMemory {
     if (attachments !== undefined) this.#attachments = new GrowingList(attachments)
   }
 
-  /** The messages of a namespace up to now, oldest first, as a model gets them. */
+  /** The messages of a namespace so far, oldest first, as a model receives them. */
   messages(namespace: string): readonly Message[] {
     const list = this.#list(namespace)
-    // Only a session that has or had attachments has messages that refer to some.
+    // Only a session that has or had attachments has messages that refer to them.
     if (this.#attachments === undefined) return list as readonly Message[]
     return withAttachments(list, findIn(this.#attachments.list))
   }
 
-  /** The newest message of a namespace, if there is any. */
+  /** The newest message of a namespace, if any. */
   last(namespace: string): StoredMessage | undefined {
     return this.open(namespace).messages.last
   }
@@ -85,8 +85,8 @@ export class ConversationMemory {
   }
 
   /**
-   * Appends the user's message, unless this turn has appended the same text already. Attachments are appended once,
-   * with the first text. A message that consists of attachments alone gets no text part.
+   * Appends the user's message, unless this turn has already appended the same text. Attachments are appended once,
+   * with the first text. A message that consists only of attachments gets no text part.
    */
   appendUserMessage(
     namespace: string,
@@ -104,18 +104,17 @@ export class ConversationMemory {
   }
 
   /**
-   * Removes the messages of a namespace, and the bytes of earlier turns to which no message refers any
-   * more, from the oldest on.
+   * Removes the messages of a namespace, and the bytes from earlier turns that no message refers to any more.
    *
    * @param turn - The number of this turn.
-   * @param keepsTurn - Whether the messages of this turn stay: a model step is using them.
+   * @param keepsTurn - Whether to keep this turn's messages because a model step is using them.
    */
   clear(namespace: string, turn: number, keepsTurn: boolean): void {
     const { messages, userTexts } = this.open(namespace)
     const firstKept = keepsTurn ? messages.list.findIndex((one) => one.turn === turn) : -1
     const count = firstKept < 0 ? messages.length : firstKept
     if (count > 0) messages.removeOldest(count)
-    // Where the user's message is gone, a model step that is entered later needs it again.
+    // If the user's message is gone, a model step that is entered later needs it again.
     if (!keepsTurn) userTexts.length = 0
     this.#removeUnusedAttachments(turn)
   }
@@ -125,17 +124,17 @@ export class ConversationMemory {
     return this.#touched
   }
 
-  /** The names of all namespaces, those that the turn did not use included. */
+  /** The names of all namespaces, including unused ones. */
   get namespaces(): readonly string[] {
     return [...new Set([...Object.keys(this.#stored), ...this.#touched.keys()])]
   }
 
-  /** The bytes of attachments; `undefined` where the session never had any. */
+  /** The bytes of attachments; `undefined` if the session never had any. */
   get attachments(): GrowingList<SessionAttachment> | undefined {
     return this.#attachments
   }
 
-  /** The messages of a namespace, to be changed. From then on this turn used it. */
+  /** Returns the messages of a namespace for changing, and marks the namespace as used in this turn. */
   open(namespace: string): Namespace {
     let open = this.#touched.get(namespace)
     if (open === undefined) {
@@ -145,14 +144,14 @@ export class ConversationMemory {
     return open
   }
 
-  /** How many bytes more than the stored messages and attachments they take; negative where they take less. */
+  /** How many bytes larger the memory is than the stored one; negative if it is smaller. */
   get addedBytes(): number {
     let bytes = this.#attachments?.addedBytes ?? 0
     for (const { messages } of this.#touched.values()) bytes += messages.addedBytes
     return bytes
   }
 
-  /** The memory as the document stores it. Lists that did not change are the stored ones. */
+  /** The memory as the document stores it. Unchanged lists are the stored ones. */
   toStored(): StoredMemory {
     if (this.#touched.size === 0) return this.#stored
     const stored: Record<string, SessionMemory> = { ...this.#stored }
@@ -164,7 +163,7 @@ export class ConversationMemory {
     return stored
   }
 
-  /** The messages of a namespace up to now. Reading them does not count as use. */
+  /** The messages of a namespace so far. Reading them does not count as use. */
   #list(namespace: string): readonly StoredMessage[] {
     const open = this.#touched.get(namespace)
     if (open !== undefined) return open.messages.list
@@ -182,8 +181,8 @@ export class ConversationMemory {
   }
 
   /**
-   * Puts the bytes of a part into `attachments`, once in a turn, and returns the reference. An
-   * address stays in its message.
+   * Adds the bytes of a part to `attachments`, once in each turn, and returns the reference. A URL stays in its
+   * message.
    */
   #store(part: ImagePart | FilePart, turn: number): StoredMessage['parts'][number] {
     if (part.data === undefined) return part
@@ -191,7 +190,7 @@ export class ConversationMemory {
     let reference = this.#references.get(part)
     if (reference === undefined) {
       this.#attachments ??= new GrowingList(noAttachments)
-      // The flow's `onRestore` may have put some into a message of this turn.
+      // The flow's `onRestore` may have added some to a message of this turn.
       const { list } = this.#attachments
       const attachment = newAttachment(turn, part.data, (id) => list.some((one) => one.id === id))
       this.#attachments.push(attachment)

@@ -1,4 +1,4 @@
-/** End steps: entering one, by any transition, ends the turn and completes the session. */
+/** End steps. Entering one, by any transition, ends the turn and completes the session. */
 import { type Awaitable, BaseStep } from './base-step.js'
 import type { ReplyContent } from './transition.js'
 import type { Turn } from './turn.js'
@@ -9,7 +9,7 @@ import type { Turn } from './turn.js'
  * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
  */
 export abstract class EndStep<State extends object = object> extends BaseStep<State> {
-  /** The last reply, if the transition to this step has none. Default: an empty text. */
+  /** The closing reply, if the transition to this step has none. Default: an empty text. */
   message(_turn: Turn): Awaitable<ReplyContent> {
     return ''
   }

@@ -17,13 +17,13 @@ export interface FlowConstructor {
   readonly aliases: readonly string[]
   /** The version of the flow, stored with each session: a whole number from 1. */
   readonly version: number
-  /** What becomes of a session whose turn failed. Default: what the engine says. */
+  /** What happens to a session after a failed turn. Default: the engine option. */
   readonly onTurnError: 'abort' | 'rollback' | undefined
-  /** What becomes of a message for a session that has a turn of this flow under way. Default: what the engine says. */
+  /** What happens to a message that arrives while a turn of its session is running. Default: the engine option. */
   readonly busy: 'queue' | 'reject' | 'interrupt' | undefined
-  /** What happens to sessions of an older version that nothing has migrated. */
+  /** What happens to sessions of an older version that have not been migrated. */
   readonly outdated: 'refuse' | 'restart' | undefined
-  /** Changes a session of an older version into one of this version. */
+  /** Migrates a session of an older version to this version. */
   readonly migrate?: ((document: SessionDocument, from: number) => Awaitable<SessionDocument | null>) | undefined
   /** How memories are kept short, by namespace. */
   readonly compaction: FlowCompaction
@@ -32,7 +32,7 @@ export interface FlowConstructor {
 /** Flows by name; each key must equal the `id` of its class. */
 export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>
 
-/** What `registerFlows` takes: a list, or a map by name. */
+/** The argument of `registerFlows`: a list, or a map by name. */
 export type FlowRegistration = readonly FlowConstructor[] | FlowConstructorMap
 
 interface RegisteredFlow {
@@ -46,12 +46,12 @@ export const giveStaticId: string = 'Give each flow a static id.'
 /** The flows of one engine. */
 export class FlowRegistry {
   readonly #flows = new Map<string, RegisteredFlow>()
-  /** Registered names, by former ones. */
+  /** Maps former names to registered names. */
   #formerNames: ReadonlyMap<string, string> = new Map()
 
   /**
-   * The compactor of a flow; `undefined` if the flow has no compaction policies. `src/engine/turn/compactor.ts` knows
-   * its type, which this folder may not import.
+   * The compactor of a flow; `undefined` if the flow has no compaction policies. Its type is in
+   * `src/engine/turn/compactor.ts`, which this folder may not import.
    */
   compactorOf(flowName: string): unknown {
     return this.#flows.get(flowName)?.compactor
@@ -61,7 +61,7 @@ export class FlowRegistry {
     return this.#flows.get(flowName)?.flow
   }
 
-  /** The registered name of a flow that is named by a former one. Any other name is returned as it is. */
+  /** Resolves a former name to the registered name. Returns any other name unchanged. */
   currentName(flowName: string): string {
     return this.#flows.has(flowName) ? flowName : (this.#formerNames.get(flowName) ?? flowName)
   }
@@ -92,10 +92,9 @@ export class FlowRegistry {
   }
 
   /**
-   * The former names with those of a batch.
+   * Combines the registered former names with those in a batch.
    *
-   * @throws {@link FlowRegistrationError} for a former name of one flow that is the name, or a
-   * former name, of another one.
+   * @throws {@link FlowRegistrationError} if a former name is also the name or a former name of another flow.
    */
   #withAliases(batch: ReadonlyMap<string, RegisteredFlow>): ReadonlyMap<string, string> {
     const formerNames = new Map(this.#formerNames)
@@ -139,13 +138,13 @@ function isFlowConstructor(value: unknown): value is FlowConstructor {
   return typeof value === 'function' && value.prototype instanceof Flow
 }
 
-/** A message that was superseded is its user's to send again: what `merge` had taken was lost when its turn failed. */
+/** `merge` was removed: when a turn failed, the messages that it had merged were lost. */
 function checkNoMerge(id: string, flow: FlowConstructor): void {
   if (!('merge' in flow.prototype)) return
   throw registrationError(`Flow '${id}': merge was removed. Use static busy = 'queue', which answers every message.`)
 }
 
-/** A class that is a flow by its methods and not by its class is one of another copy of this package. */
+/** A class with the methods of a flow that does not extend this `Flow` comes from another copy of the package. */
 function notAFlow(value: unknown): FlowRegistrationError {
   if (typeof value !== 'function' || value === Flow || !('addContext' in Object(value.prototype))) {
     return incomplete(shownValue(value))
@@ -155,7 +154,7 @@ function notAFlow(value: unknown): FlowRegistrationError {
   )
 }
 
-/** The contract has the sentence. @param given - What was registered. */
+/** The contract fixes the message. @param given - What was registered. */
 function incomplete(given: string): FlowRegistrationError {
   const details = `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`
   return registrationError('A registered flow must have a name and constructor.', details)

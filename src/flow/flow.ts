@@ -1,6 +1,5 @@
 /**
- * Flows: the steps of one kind of conversation, and what they have in common. The engine creates a
- * flow object for each turn.
+ * Flows: the steps of one kind of conversation, and what they share. The engine creates a flow object for each turn.
  */
 
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
@@ -38,15 +37,15 @@ export abstract class Flow {
   #context: Readonly<Record<string, unknown>> = {}
 
   /**
-   * The name the flow is registered under, and part of every stored session. Default: the class name. Override it:
-   * minifiers rename classes.
+   * The name under which the flow is registered and its sessions are stored. Default: the class name. Set it
+   * explicitly: minifiers rename classes.
    */
   static get id(): string {
     return this.name
   }
 
   /**
-   * Code that is compiled to a target below ES2022 assigns static members; the assignment must define an own property.
+   * Code compiled to a target below ES2022 assigns static members; the assignment must define an own property.
    */
   static set id(id: string) {
     defineOwn(this, 'id', id)
@@ -62,8 +61,8 @@ export abstract class Flow {
   }
 
   /**
-   * Stored with every session: a whole number from 1. Raise it when sessions of the release before need
-   * {@link Flow.migrate}, or cannot go on. A session of a newer version is refused and not changed. Default: 1.
+   * The flow's version, stored with every session: a whole number from 1. Raise it if sessions of the previous release
+   * need {@link Flow.migrate} or cannot continue. A session of a newer version is refused and not changed. Default: 1.
    */
   static get version(): number {
     return 1
@@ -74,8 +73,8 @@ export abstract class Flow {
   }
 
   /**
-   * What becomes of a session of this flow whose turn failed: `'abort'` or `'rollback'`, as the engine option of the
-   * same name. Default: what the engine says.
+   * What happens to a session of this flow after a failed turn: `'abort'` or `'rollback'`, as in the engine option
+   * `onTurnError`. Default: the engine option.
    */
   static get onTurnError(): 'abort' | 'rollback' | undefined {
     return undefined
@@ -86,8 +85,8 @@ export abstract class Flow {
   }
 
   /**
-   * What becomes of a message for a session that has a turn of this flow under way: `'queue'`, `'reject'`
-   * or `'interrupt'`, as the engine option of the same name. Default: what the engine says.
+   * What happens to a message that arrives while a turn of its session is running: `'queue'`, `'reject'` or
+   * `'interrupt'`, as in the engine option `busy`. Default: the engine option.
    */
   static get busy(): 'queue' | 'reject' | 'interrupt' | undefined {
     return undefined
@@ -98,9 +97,9 @@ export abstract class Flow {
   }
 
   /**
-   * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has brought to this
-   * one: `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the
-   * engine option `outdated`.
+   * What happens to a session of an older version that neither {@link Flow.migrate} nor `onRestore` has updated:
+   * `refuse` fails the turn and leaves the session as it is, `restart` starts a new session. Default: the engine option
+   * `outdated`.
    */
   static get outdated(): 'refuse' | 'restart' | undefined {
     return undefined
@@ -111,11 +110,11 @@ export abstract class Flow {
   }
 
   /**
-   * Changes a session that an older version has stored into one of this version. It gets a copy and returns it changed,
-   * or `null` to start a new session and keep this one unchanged. What it returns is stored when a turn commits, with
-   * this version; until then every turn calls it anew, so it may do nothing but return. `id`, `revision`, `owner`,
-   * `createdAt`, `turns`, `flow.name`, `receipts` and `effects` must stay. If it throws, the turn fails and the session
-   * stays as it is. Default: none.
+   * Migrates a session stored by an older version to this version. It receives a copy and returns the changed document,
+   * or `null` to start a new session and leave this one unchanged. The result is stored, with this version, when a turn
+   * commits. Until then every turn calls `migrate` again, so it must have no side effects. `id`, `revision`, `owner`,
+   * `createdAt`, `turns`, `flow.name`, `receipts` and `effects` must not change. If it throws, the turn fails and the
+   * session stays as it is. Default: none.
    *
    * @example
    * ```ts
@@ -129,7 +128,7 @@ export abstract class Flow {
 
   /**
    * How memories are kept short, by namespace: `slidingWindow` or `rollingSummary`. Read once, when the flow is
-   * registered; each namespace must be that of a model step. Default: memories are not shortened.
+   * registered; each namespace must belong to a model step. Default: memories are not shortened.
    *
    * @example
    * ```ts
@@ -150,8 +149,8 @@ export abstract class Flow {
   }
 
   /**
-   * Replaces the context with the session's, and freezes it: a flow that changed the session's own object could change
-   * a session whose turn fails. @internal
+   * Sets the context to a frozen copy of the session's context: changing the session's own object could change a
+   * session whose turn fails. @internal
    */
   static setContext(flow: Flow, context: JsonObject): void {
     flow.#context = deepFreeze(context)
@@ -160,21 +159,22 @@ export abstract class Flow {
   /** The steps of this flow. A session starts in the first one, unless `initialStep()` returns another. */
   abstract steps(): readonly StepConstructor[]
 
-  /** Where a session starts: a class or a step ID. Default: the first of `steps()`. */
+  /** The step in which a session starts: a class or a step ID. Default: the first of `steps()`. */
   initialStep(): StepConstructor | string | undefined {
     return undefined
   }
 
   /**
-   * The model of every model step that has no model of its own, or a list: the first one, then its fallbacks in order.
-   * A flow of logic steps needs none. Default: none.
+   * The model for all model steps that do not select one, or a list: the first model, then its fallbacks in order.
+   * Default: none, which is enough if all steps are logic steps.
    */
   model(): ModelChoice | undefined {
     return undefined
   }
 
   /**
-   * What turns and sessions of this flow may spend on models. The engine's `budgets` apply as well. Default: no limit.
+   * How much turns and sessions of this flow may spend on models. The engine's `budgets` apply as well. Default: no
+   * limit.
    */
   budgets(): ModelBudgets | undefined {
     return undefined
@@ -185,18 +185,19 @@ export abstract class Flow {
     return []
   }
 
-  /** Called once for each turn, before the session is loaded. Call `addContext` here for new sessions. */
+  /** Called once in each turn, before the session is loaded. Call `addContext` here for new sessions. */
   init(): Awaitable<void> {}
 
-  /** Whether the session is saved once more before each turn runs. Default: no. */
+  /** Whether to save the session once more before each turn runs. Default: no. */
   isBatch(): boolean {
     return false
   }
 
   /**
-   * Called when a session was loaded, after {@link Flow.migrate} and before its turn. May return a changed document (it
-   * is checked again; what `migrate` may not change, `onRestore` may not either), or `null` to start a new session and
-   * keep this one unchanged. Changes are saved when the turn commits. Default: the session continues unchanged.
+   * Called after a session was loaded and {@link Flow.migrate} has run, before the turn. May return a changed document,
+   * or `null` to start a new session and leave this one unchanged. A changed document is checked again: the fields that
+   * `migrate` must not change must not change here either. Changes are saved when the turn commits. Default: the
+   * session continues unchanged.
    */
   onRestore(_document: SessionDocument): Awaitable<SessionDocument | null | void> {}
 
@@ -207,10 +208,11 @@ export abstract class Flow {
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called once in each turn in which the user sent something, before the current step runs: for "cancel", "help", "a
-   * person, please", and to refuse a message. If it returns a transition, that is taken in place of running the step.
-   * The answer of `reply`, `stay` and `finish` stands in the history, and neither it nor the message in any memory: no
-   * model will know of it. In the first turn of a session, no step was entered yet. Default: the step runs.
+   * Called once in each turn in which the user sent something, before the current step runs. Use it for commands such
+   * as "cancel", "help" or "a person, please", and to refuse a message. A returned transition is taken instead of
+   * running the step. If that is `reply`, `stay` or `finish`, the answer is added to the history, but neither the
+   * message nor the answer is added to a memory, so models never see them. In the first turn of a session, no step has
+   * been entered yet. Default: the step runs.
    *
    * @example
    * ```ts
@@ -222,12 +224,12 @@ export abstract class Flow {
   onMessage(_turn: Turn): Awaitable<Transition | void> {}
 
   /**
-   * Called once in a turn that failed, after `onModelError` and `onModelBlocked`: for errors of flow code and tools, of
-   * models, and for limits and budgets that were exceeded. It is not called for conflicts, failures of the store, a
-   * turn that was cancelled or reached its deadline, and an engine that closes. All that the turn changed is undone,
-   * and the conversation is in the step in which the turn began; `turn.error` has the error, too. If it returns a
-   * transition, that is taken from there and the turn succeeds. What it throws is the failure of the turn.
-   * Default: the turn fails.
+   * Called once in a failed turn, after `onModelError` and `onModelBlocked`, for errors of flow code, tools and models,
+   * and for exceeded limits and budgets. It is not called for conflicts, store failures, a cancelled turn, a turn that
+   * reached its deadline, or when the engine closes. All changes of the turn are undone first, and the conversation is
+   * back in the step in which the turn began. `turn.error` also holds the error. If it returns a transition, the
+   * conversation continues with it and the turn succeeds. If it throws, the turn fails with that error. Default: the
+   * turn fails.
    *
    * @example
    * ```ts
@@ -253,8 +255,8 @@ export abstract class Flow {
   }
 
   /**
-   * Milliseconds since the epoch by the engine's clock, at the moment when it is read: `turn.now`,
-   * where there is no turn yet.
+   * Milliseconds since the epoch by the engine's clock, at the moment of reading. Use it like `turn.now` in code that
+   * has no turn yet.
    */
   get now(): number {
     return this.#runtime?.clock.now() ?? Date.now()

@@ -3,19 +3,19 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/sp
 import { type FlowCodeError, flowCodeError } from '../errors/engine-errors.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject } from '../util/json.js'
 
-/** Converted once for each schema object: tools are created in each turn, their schemas are not. */
+/** Caches the conversion for each schema object: tools are created in every turn, but schemas usually are not. */
 const jsonSchemas = new WeakMap<StandardSchemaV1, JsonObject>()
 
-/** Nesting of a JSON Schema that is copied. */
+/** The maximum nesting of a copied JSON Schema. */
 const maxDepth = 1000
 
 /**
  * The JSON Schema of the values that a schema accepts.
  *
- * @param kind - What the schema describes.
- * @param owner - The tool or step of the schema, for error messages.
- * @param given - A JSON Schema from the flow, which is used instead of converting the schema.
- * @throws {@link FlowCodeError} for a value that is not a Standard Schema, and for a schema that cannot be converted.
+ * @param kind - Whether the schema describes an input or an output.
+ * @param owner - The tool or step that owns the schema, for error messages.
+ * @param given - A JSON Schema from the flow, used instead of converting the schema.
+ * @throws {@link FlowCodeError} if the value is not a Standard Schema, or the schema cannot be converted.
  */
 export function jsonSchemaOf(
   schema: StandardSchemaV1,

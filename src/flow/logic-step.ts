@@ -1,10 +1,10 @@
-/** Logic steps: plain code that calls no model and can answer the user itself. */
+/** Logic steps run plain code, call no model and can answer the user directly. */
 import { type Awaitable, BaseStep } from './base-step.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
 /**
- * A step that runs code of the flow instead of a model.
+ * A step that runs flow code instead of a model.
  *
  * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
  * @example

@@ -1,6 +1,6 @@
 /**
- * Model steps: the prompt and the tools of a model, and what happens with its answer. The loop that calls the model and
- * its tools is in `src/engine/turn/steps/run-model-step.ts`.
+ * Model steps: a model's prompt and tools, and the handling of its answer. The loop that calls the model and its tools
+ * is in `src/engine/turn/steps/run-model-step.ts`.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { BudgetExceededError, ModelError } from '../errors/engine-errors.js'
@@ -15,7 +15,7 @@ import type { ModelBlockedDetails, Turn } from './turn.js'
  * A step that calls a model.
  *
  * @typeParam State - The shape of `state`: plain JSON. Default: no properties.
- * @typeParam Output - The type that the schema in `output` returns. Default: text.
+ * @typeParam Output - The output type of the schema in `output`. Default: text.
  * @example
  * ```ts
  * class AskName extends Step<{ name?: string }> {
@@ -26,41 +26,40 @@ import type { ModelBlockedDetails, Turn } from './turn.js'
  * ```
  */
 export abstract class Step<State extends object = object, Output = string> extends BaseStep<State> {
-  /** The memory namespace: steps that name the same one share their messages. Default: the step's ID. */
+  /** The memory namespace: steps with the same namespace share their messages. Default: the step's ID. */
   readonly memory: string | undefined = undefined
 
   /**
-   * Whether the text of the answer is streamed while the model writes it, if the turn is streamed. Default: yes if the
-   * step has neither `onReply` nor `output`, so that the answer is certain to be the reply.
+   * Whether to stream the text of the answer while the model writes it, if the turn is streamed. Default: yes if the
+   * step has neither `onReply` nor `output`, because only then is the answer certain to be the reply.
    */
   readonly stream: boolean | undefined = undefined
 
   /**
    * The structure that the answer must have: a Standard Schema (Zod, Valibot, ArkType), created once, outside the step.
-   * The model receives its JSON Schema and answers in JSON; `onReply` receives what the schema returns
-   * for it. Default: any text.
+   * The model receives its JSON Schema and answers in JSON; `onReply` receives the schema's output. Default: any text.
    */
   readonly output: StandardSchemaV1<unknown, Output> | undefined = undefined
 
-  /** JSON Schema of `output`, for a schema library that cannot generate one. */
+  /** The JSON Schema of `output`, for a schema library that cannot generate one. */
   readonly outputJsonSchema: JsonObject | undefined = undefined
 
   /**
-   * How many answers that do not match `output` the model may correct each time the step runs; it receives what is
-   * wrong. One more such answer fails the turn with `MODEL_ERROR`. A whole number; default 2; 0: the
-   * first one fails the turn.
+   * How many answers that do not match `output` the model may correct each time the step runs. The model receives the
+   * validation errors. One more such answer fails the turn with `MODEL_ERROR`. A whole number; default 2. With 0, the
+   * first such answer fails the turn.
    */
   readonly maxRepairs: number = 2
 
   /**
-   * Milliseconds for one attempt at a model call of this step; of a streamed one, from piece to piece. A number above
-   * 0; `Infinity`: no limit but that of the turn. Default: the engine's limit `modelTimeoutMs`.
+   * Milliseconds for one attempt at a model call of this step; for a streamed call, the limit applies between pieces. A
+   * number above 0; `Infinity`: only the turn's limit applies. Default: the engine's limit `modelTimeoutMs`.
    */
   readonly modelTimeoutMs: number | undefined = undefined
 
   /**
    * Milliseconds for each tool call of this step, unless the tool has its own `toolTimeoutMs`. A number above 0;
-   * `Infinity`: no limit but that of the turn. Default: the engine's limit `toolTimeoutMs`.
+   * `Infinity`: only the turn's limit applies. Default: the engine's limit `toolTimeoutMs`.
    */
   readonly toolTimeoutMs: number | undefined = undefined
 
@@ -75,7 +74,7 @@ export abstract class Step<State extends object = object, Output = string> exten
   }
 
   /**
-   * This step's own model, or a list: the first one, then its fallbacks in order. If the flow selects the same model,
+   * This step's own model, or a list: the first model, then its fallbacks in order. If the flow selects the same model,
    * the parameters are merged over the flow's. Default: the flow's model.
    */
   model(): ModelChoice | undefined {
@@ -83,19 +82,21 @@ export abstract class Step<State extends object = object, Output = string> exten
   }
 
   /**
-   * Decides what happens with the model's answer: return the text to send, `retry(reason)` to have the model answer
-   * again, or another transition. Default: a text is sent as it is, anything else as JSON.
+   * Handles the model's answer: return the text to send, `retry(reason)` to request another answer, or another
+   * transition. Default: a text is sent unchanged, anything else as JSON.
    */
   onReply(answer: Output, _turn: Turn): Awaitable<string | Transition> {
     return typeof answer === 'string' ? answer : JSON.stringify(answer)
   }
 
   /**
-   * Called if no model answered, after all attempts, or if a budget is used up. If it returns a transition, the turn
+   * Called if no model answered after all attempts, or if a budget is used up. If it returns a transition, the turn
    * does not fail. Default: the flow's hook is called; if that returns nothing either, the turn fails.
    */
   onModelError(_error: ModelError | BudgetExceededError, _turn: Turn): Awaitable<Transition | void> {}
 
-  /** Called if a model refused to answer, or a content filter of its provider did. Like {@link Step.onModelError}. */
+  /**
+   * Called if a model refused to answer, or its provider's content filter blocked it. Like {@link Step.onModelError}.
+   */
   onModelBlocked(_details: ModelBlockedDetails, _turn: Turn): Awaitable<Transition | void> {}
 }

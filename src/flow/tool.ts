@@ -1,6 +1,6 @@
 /**
- * Tools: functions of a flow that a model may call, with arguments that are validated before the function receives
- * them. Calls are executed in `src/engine/turn/tools/run-tool.ts`.
+ * Tools: functions of a flow that a model may call. Arguments are validated before the function receives them.
+ * `src/engine/turn/tools/run-tool.ts` executes the calls.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
@@ -11,17 +11,17 @@ import { checkTimeout } from './check-declarations.js'
 import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 
-/** The call that a tool is executed for. */
+/** The call for which a tool is executed. */
 export interface ToolCall {
-  /** The ID that the model gave to this call. */
+  /** The ID that the model gave this call. */
   readonly id: string
   /** The tool's name. */
   readonly name: string
   /**
-   * For the service that the tool calls: the same when the turn is repeated, after a rollback, a cancellation or a
-   * crash, and another one for each call that is not a repeat. It comes from the session, the number of the turn, the
-   * tool, the arguments as the model wrote them, and how many calls of this turn were equal before; not from
-   * {@link ToolCall.id}, which a model makes anew.
+   * A key for the service that the tool calls. It is the same if the turn is repeated after a rollback, a cancellation
+   * or a crash, and different for any other call. It is derived from the session, the number of the turn, the tool, the
+   * arguments as the model wrote them, and the number of equal calls earlier in the turn. It does not use {@link
+   * ToolCall.id}, which a model generates again each time.
    *
    * @example
    * ```ts
@@ -30,8 +30,7 @@ export interface ToolCall {
    */
   readonly idempotencyKey: string
   /**
-   * Aborts when the turn is aborted, when the call has taken its time, and when a call that runs at the
-   * same time fails the turn.
+   * Aborts when the turn is aborted, when the call times out, or when a call that runs at the same time fails the turn.
    */
   readonly signal: AbortSignal
 }
@@ -49,18 +48,18 @@ export interface ToolOptions<Schema extends StandardSchemaV1 = StandardSchemaV1>
   /** JSON Schema of the arguments, for a schema library that cannot generate one. */
   readonly inputJsonSchema?: JsonObject
   /**
-   * Milliseconds for each call. A number above 0; `Infinity`: no limit but that of the turn. Default: `toolTimeoutMs`
-   * of the step, or else the engine's limit.
+   * Milliseconds for each call. A number above 0; `Infinity`: only the turn's limit applies. Default: the step's
+   * `toolTimeoutMs`, or else the engine's limit.
    */
   readonly toolTimeoutMs?: number
   /**
-   * `true`: calls of this tool may run at the same time as others. If a model calls several tools at once and each of
-   * them says so, they run together; otherwise one after the other. Default: `false`.
+   * `true`: calls of this tool may run at the same time as others. If a model calls several tools at once and all of
+   * them set this, they run together; otherwise one after the other. Default: `false`.
    */
   readonly parallel?: boolean
   /**
-   * Executes a call. A returned value (plain JSON) is the result that the model receives; a transition moves the
-   * conversation. The model receives the message of a thrown {@link ToolError}; any other error fails the turn.
+   * Executes a call. A returned value (plain JSON) is the result that the model receives; a returned transition moves
+   * the conversation. If it throws a {@link ToolError}, the model receives the message; any other error fails the turn.
    */
   execute(args: StandardSchemaV1.InferOutput<Schema>, turn: Turn, call: ToolCall): unknown
 }
@@ -97,7 +96,7 @@ export class ToolError extends Error {
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
-  /** Whether `value` is a {@link ToolError}, of this copy of the package or another. */
+  /** Whether `value` is a {@link ToolError} of this or another copy of the package. */
   static isInstance(value: unknown): value is ToolError {
     return value instanceof Error && marker in value
   }
@@ -147,7 +146,7 @@ export function tool<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown,
   const unknown = findUnknownName(options, optionNames)
   if (unknown !== undefined) {
     const known = Object.keys(optionNames)
-    // As other libraries name it.
+    // These are the names in other libraries.
     const isInput = unknown === 'parameters' || unknown === 'schema'
     const hint = hintAt(isInput ? 'input' : unknown, known)
     throw flowCodeError(`Tool '${name}' has no option '${unknown}'. The options are ${known.join(', ')}.${hint}`)

@@ -1,10 +1,11 @@
 /**
- * Which modifiers a transition takes. A modifier that could never have an effect is refused where it is called. One
- * that has no effect only in some places is not: a function of the flow may return the same transition in all of them.
+ * Lists the modifiers that each kind of transition accepts. A modifier that could never have an effect throws when it
+ * is called. A modifier that has no effect only in some hooks is allowed, because one function may return the same
+ * transition to all of them.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 
-/** What a transition does. */
+/** The kind of a transition. */
 export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** A modifier that only some builders take. */
@@ -24,7 +25,7 @@ const builders: Readonly<Record<Modifier, { readonly of: readonly TransitionKind
   withMessage: { of: ['go', 'finish'], instead: 'Return go(Step).withMessage(text) to give another step a message.' },
 }
 
-/** Throws if a transition of this kind does not take the modifier. */
+/** Throws if this kind of transition does not accept the modifier. */
 export function refuseModifier(kind: TransitionKind, modifier: Modifier): void {
   const { of, instead } = builders[modifier]
   if (of.includes(kind)) return

@@ -1,7 +1,7 @@
 /**
- * Transitions: immutable values that say what happens next in a turn. Builders such as `go` create one, modifiers such
- * as `withReply` return a changed copy. Both check their arguments at once;
- * `src/engine/turn/steps/run-steps.ts` applies transitions.
+ * Transitions: immutable values that state what happens next in a turn. Builders such as `go` create one; modifiers
+ * such as `withReply` return a changed copy. Both check their arguments at once. `src/engine/turn/steps/run-steps.ts`
+ * applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { HttpContentType } from '../util/http-content-type.js'
@@ -10,7 +10,7 @@ import { isBase64, isContentType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'
 import { refuseModifier, type TransitionKind } from './transition-modifiers.js'
 
-/** A reply to the user: a text, or an object or array that is sent as JSON text. */
+/** A reply to the user: a text, or an object or array that is sent as JSON. */
 export type ReplyContent = string | object
 
 /**
@@ -20,13 +20,14 @@ export type ReplyContent = string | object
  */
 export type ContentTypeOptions = {
   /**
-   * Set if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is text.
+   * Set this if the reply is bytes in base64 (RFC 4648, section 4), which HTTP sends as bytes. Default: the reply is
+   * text.
    */
   readonly encoding?: 'base64'
 }
 
 /**
- * A step class, as far as transitions need it. `base-step.ts` has the whole type, which needs that of transitions.
+ * The part of a step class that transitions need. The whole type is in `base-step.ts`, which imports this module.
  *
  * @inline
  */
@@ -51,7 +52,7 @@ const maxStateDepth = 1000
 const marker: unique symbol = Symbol.for('turnkeeper.Transition')
 
 /**
- * What `run`, `onEnter`, `onReply` and a tool's `execute` return to say what happens next. Create one with
+ * The return value of `run`, `onEnter`, `onReply` and a tool's `execute` that states what happens next. Create one with
  * {@link go}, {@link reply}, {@link stay}, {@link retry} or {@link finish}.
  *
  * @typeParam State - The state of the destination, for `withState`.
@@ -67,7 +68,7 @@ export class Transition<State = unknown> {
   }
 
   static {
-    // `this`, not the class name: where tsc has to transform the private methods, it assigns the name only afterwards.
+    // `this`, not the class name: if tsc has to transform the private methods, it assigns the name only afterwards.
     Object.defineProperty(this.prototype, marker, { value: true })
   }
 
@@ -77,7 +78,7 @@ export class Transition<State = unknown> {
   }
 
   /**
-   * Answers the user now: the turn ends after the move.
+   * Answers the user now: the turn ends after the transition.
    *
    * @param content - A text, or an object that is sent as JSON text.
    * @throws `FlowCodeError` after `stay` and `retry`, which do not answer the user.
@@ -88,15 +89,15 @@ export class Transition<State = unknown> {
   }
 
   /**
-   * Sets the content type of the reply. Over HTTP, any other type than `HttpContentType.Plain` is sent raw.
+   * Sets the content type of the reply. Over HTTP, any type other than `HttpContentType.Plain` is sent raw.
    *
-   * Of {@link reply}, {@link stay} and {@link finish} it is the type of that reply alone. Of {@link go} it is the type
-   * of all replies in the destination, until the next move. With `encoding` it is always of one reply: of `go`,
-   * the next one in this turn.
+   * On {@link reply}, {@link stay} and {@link finish} it applies to that reply only. On {@link go} it applies to all
+   * replies of the destination, until the next move. With `encoding` it applies to a single reply; on `go`, that is the
+   * next one in this turn.
    *
-   * @param contentType - A media type, `type/subtype`, parameters allowed.
+   * @param contentType - A media type, `type/subtype`, with optional parameters.
    * @throws `FlowCodeError` for an invalid media type, for a reply that is not valid base64 if `encoding` is set, and
-   * after `retry`. After `stay` it has a meaning only where the feedback answers the user.
+   * after `retry`. After `stay` it takes effect only if the feedback answers the user.
    */
   withContentType(contentType: HttpContentType | (string & {}), options: ContentTypeOptions = {}): Transition<State> {
     refuseModifier(this.fields.kind, 'withContentType')
@@ -112,7 +113,7 @@ export class Transition<State = unknown> {
   }
 
   /**
-   * Merges `state` into the destination's state, before its `onEnter` runs.
+   * Merges `state` into the destination's state before its `onEnter` runs.
    *
    * @throws `FlowCodeError` unless the transition is a `go` or a `finish`.
    */
@@ -144,7 +145,7 @@ export class Transition<State = unknown> {
     return this.#with({ message: requireText(text, 'withMessage') })
   }
 
-  /** From a tool, and only there: the result that the model receives for its call. Default `'Done.'`. */
+  /** For tools only: the result that the model receives for its call. Default `'Done.'`. */
   withFeedback(text: string): Transition<State> {
     return this.#with({ feedback: requireText(text, 'withFeedback') })
   }
@@ -161,7 +162,7 @@ export class Transition<State = unknown> {
 }
 
 /**
- * Refuses a reply that is not valid base64: a turn must not commit a reply that HTTP cannot send.
+ * Rejects a reply that is not valid base64: a turn must not commit a reply that HTTP cannot send.
  *
  * @internal
  */
@@ -170,11 +171,11 @@ export function checkBase64(reply: string): void {
   throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
 }
 
-/** The state of the step that `go` is called with. */
+/** The state of the target step of `go`. */
 export type StateOf<Target> = Target extends new () => { state: infer State } ? State : Record<string, unknown>
 
 /**
- * Moves to a step, which runs in this turn. With `withReply` it answers now instead, and the next turn runs the step.
+ * Moves to a step, which runs in this turn. With `withReply` the turn answers now, and the next turn runs the step.
  *
  * @param target - A step of this flow: its class or its ID.
  * @example
@@ -192,7 +193,7 @@ export function go<Target extends StepTarget | string>(target: Target): Transiti
 /**
  * Answers from the current step, without calling a model. The turn ends.
  *
- * @param content - A text, or an object that is sent as JSON text (with the content type Plain, unless it is set).
+ * @param content - A text, or an object that is sent as JSON (with the content type Plain, unless another is set).
  * @example
  * ```ts
  * return reply('name,age\nAda,36').withContentType(HttpContentType.Csv)
@@ -203,9 +204,8 @@ export function reply(content: ReplyContent): Transition {
 }
 
 /**
- * The conversation remains in the step. From a tool, the model reads `feedback` as the tool's result and goes on. From
- * `run` and `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it does
- * what {@link retry} does.
+ * Stays in the current step. From a tool, the model reads `feedback` as the tool's result and continues. From `run` and
+ * `onEnter`, `feedback` is the reply to the user and the turn ends. From `onReply` it works like {@link retry}.
  *
  * @param feedback - Required in `run`, `onEnter` and `onReply`. In a tool the default is `'Done.'`.
  */
@@ -215,9 +215,9 @@ export function stay(feedback?: string): Transition {
 }
 
 /**
- * The model answers again, in this turn. From `onReply` it reads `reason` as the next message; from a tool, as the
- * tool's result. From `run`, `onEnter` and the hooks for a model's failure it is an error: there is
- * no answer to repeat there.
+ * Lets the model answer again in this turn. From `onReply`, the model reads `reason` as the next message; from a tool,
+ * as the tool's result. From `run`, `onEnter` and the hooks for model failures it is an error, because there is no
+ * answer to repeat.
  *
  * @param reason - What to do differently. Only the model reads it.
  * @example
@@ -232,7 +232,7 @@ export function retry(reason: string): Transition {
 }
 
 /**
- * Whether a tool or `onReply` that returned this transition leaves the turn to the model.
+ * Whether a tool or `onReply` that returned this transition continues with the model.
  *
  * @internal
  */
@@ -241,7 +241,7 @@ export function returnsToModel({ fields }: Transition): boolean {
 }
 
 /**
- * Goes to the first end step of the flow, or else to {@link End}. The turn ends and the session is completed.
+ * Moves to the first end step of the flow, or else to {@link End}. The turn ends and the session is completed.
  *
  * @param content - The closing reply. Default: the end step's `message(turn)`.
  */

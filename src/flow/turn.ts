@@ -1,4 +1,4 @@
-/** The current turn, as the code of a flow sees it. The engine creates one object for each turn. */
+/** The current turn as flow code sees it. The engine creates one object for each turn. */
 
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { AnyFlowError } from '../errors/flow-error.js'
@@ -7,7 +7,7 @@ import type { JsonObject } from '../util/json.js'
 import type { StepTarget } from './transition.js'
 
 /**
- * What flows need from the application, such as a database or a mailer. Augment it to type `turn.services`:
+ * The dependencies of flows, such as a database or a mailer. Augment it to type `turn.services`:
  *
  * @example
  * ```ts
@@ -19,15 +19,18 @@ import type { StepTarget } from './transition.js'
 // biome-ignore lint/suspicious/noEmptyInterface: applications add their members by declaration merging
 export interface FlowServices {}
 
-/** The engine option `logger`, to which `turn.log` writes. `console` is one. */
+/** The engine option `logger`, which `turn.log` writes to. `console` qualifies. */
 export interface FlowLogger {
-  /** For the flow's author. `fields` holds the session, the flow, the turn and the step, and what the flow passed. */
+  /**
+   * For the flow's author. `fields` holds the session, the flow, the turn, the step and the fields that the flow
+   * passed.
+   */
   debug(text: string, fields?: Readonly<Record<string, unknown>>): void
   /** For operators. */
   info(text: string, fields?: Readonly<Record<string, unknown>>): void
-  /** For something that should be investigated. */
+  /** For problems that should be investigated. */
   warn(text: string, fields?: Readonly<Record<string, unknown>>): void
-  /** For a failure. */
+  /** For failures. */
   error(text: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
@@ -42,27 +45,27 @@ export interface Turn {
   /** The number of this turn in its session, counted from 1. */
   readonly number: number
   /**
-   * Whether the current step was entered in this turn: a step asks its question then, and reads
-   * the answer in later turns.
+   * Whether the current step was entered in this turn. A step asks its question then, and reads the answer in later
+   * turns.
    */
   readonly entered: boolean
   /**
-   * Milliseconds since the epoch by the engine's clock, at the moment when it is read. Use it in place of `Date.now()`:
-   * then a test decides what time it is.
+   * Milliseconds since the epoch by the engine's clock, at the moment of reading. Use it instead of `Date.now()`, so
+   * that tests can control the time.
    */
   readonly now: number
   /**
-   * Aborts when the turn is aborted: at its deadline, or when the caller cancelled it. Pass it
-   * to what can be cancelled.
+   * Aborts when the turn is aborted: at its deadline, or when the caller cancels it. Pass it to operations that can be
+   * cancelled.
    */
   readonly signal: AbortSignal
   /** The flow's context, with the server's context of this turn merged over it. Frozen. */
   readonly context: JsonObject
   /**
-   * Merges `value` into the flow's context, as `Flow.addContext` does. It is stored when the turn commits. A key whose
-   * value is `undefined` is removed.
+   * Merges `value` into the flow's context, as `Flow.addContext` does. It is stored when the turn commits. A key with
+   * the value `undefined` is removed.
    *
-   * @throws `FlowCodeError` for a value that JSON cannot carry: it names the path.
+   * @throws `FlowCodeError` for a value that is not valid JSON. The error names the path.
    */
   addContext(value: Readonly<Record<string, unknown>>): void
   readonly services: FlowServices
@@ -73,36 +76,38 @@ export interface Turn {
     readonly flowName: string
     /** Whether this turn is the session's first. */
     readonly isNew: boolean
-    /** The principal that the session belongs to, if there is one. */
+    /** The principal that owns the session, if any. */
     readonly owner?: string
     /** ISO 8601, UTC. */
     readonly createdAt: string
   }
-  /** In `Flow.onError` and in the steps that run after it: why the turn failed. `undefined` everywhere else. */
+  /** The failure of the turn, in `Flow.onError` and the steps that run after it; otherwise `undefined`. */
   readonly error: AnyFlowError | undefined
   /** For values that the steps of one turn share. Discarded at the end of the turn. */
   readonly transient: Map<string, unknown>
   /** Writes to the engine's logger. The session, the flow, the turn and the step are added as fields. */
   readonly log: FlowLogger
   /**
-   * Does something in the world once: a payment, a mail, an order. The first call of a name runs `work` and keeps its
-   * result with the session; later calls, in this turn and in all others, return that result and run nothing. The
-   * result is kept even if the turn fails, is cancelled or interrupted, reaches its deadline, or the engine closes; so
-   * the repeat of such a turn does not do the work again. Await it: a turn that commits while the work goes on does not
-   * have its result, and the log warns of that. Two calls of one name at once share one run. Not kept: what `work`
-   * throws; the result of work that still runs when its turn ends, and a result that cannot be stored (these are
-   * uncertain in the next call); and, without `durable`, what a turn did that ends with a
-   * conflict or whose process dies.
+   * Runs work with an external effect once: a payment, a mail, an order. The first call with a name runs `work` and
+   * keeps its result with the session. Later calls, in this turn and all others, return that result without running
+   * anything. The result is kept even if the turn fails, is cancelled or interrupted, reaches its deadline, or the
+   * engine closes, so repeating the turn does not repeat the work. Two concurrent calls with one name share one run.
    *
-   * @param name - Says what is done, to what: `refund:${order}`. 1 to 200 characters; a session has at
-   * most `maxEffects` names.
-   * @param work - Returns plain JSON of at most `maxEffectBytes`. What `once` returns is a frozen copy;
-   * `undefined` becomes `null`.
-   * @param options - `durable`: the store learns of the work before it begins, and of its result as soon as there is
-   * one: two more writes. Default: whether the store is durable.
-   * @throws (rejects) What `work` throws; `LimitExceededError`; `FlowCodeError` for a name or result that cannot be
-   * used. If the store fails, or another process changed the session, the turn fails, even if
-   * flow code catches the error.
+   * Await the call: a turn that commits while the work is still running does not store its result, and logs a warning.
+   *
+   * Not kept: anything that `work` throws; the result of work that is still running when its turn ends, and a result
+   * that cannot be stored (the next call reports both as uncertain); and, without `durable`, the work of a turn that
+   * ends with a conflict or whose process dies.
+   *
+   * @param name - Names the action and its object: `refund:${order}`. 1 to 200 characters; a session has at most
+   * `maxEffects` names.
+   * @param work - Returns plain JSON of at most `maxEffectBytes`. `once` returns a frozen copy; `undefined` becomes
+   * `null`.
+   * @param options - `durable`: writes a record to the store before the work begins, and its result as soon as it is
+   * available: two more writes. Default: whether the store is durable.
+   * @throws (rejects) Any error that `work` throws; `LimitExceededError`; `FlowCodeError` for a name or result that
+   * cannot be used. If the store fails, or another process changed the session, the turn fails, even if flow code
+   * catches the error.
    * @example
    * ```ts
    * const { id } = await turn.once(`refund:${order}`, async ({ idempotencyKey, uncertain }) => {
@@ -115,26 +120,26 @@ export interface Turn {
     name: string,
     work: (attempt: {
       /**
-       * For the service: the same in each repeat of the work, after any failure. After {@link Turn.forget}, in a
-       * later turn, it is a new one.
+       * A key for the service: the same in each repeat of the work, after any failure. After {@link Turn.forget}, a
+       * later turn gets a new key.
        */
       readonly idempotencyKey: string
-      /** How often the work has begun, this time included, as far as that was stored. */
+      /** How many times the work has been started, including this time, as far as the store recorded it. */
       readonly attempt: number
       /**
-       * Whether the work was begun before and nobody knows what became of it. Ask the service;
-       * do not do it again unseen.
+       * Whether the work was started before and its outcome is unknown. Check with the service before doing it again.
        */
       readonly uncertain: boolean
-      /** When it began first: ISO 8601, UTC. */
+      /** When the work was first started: ISO 8601, UTC. */
       readonly begunAt: string
     }) => T | PromiseLike<T>,
     options?: { readonly durable?: boolean },
   ): Promise<T>
   /**
-   * Removes what {@link Turn.once} keeps under a name, when the turn commits: `once` runs its work again from then on,
-   * and there is room for another name. In this turn, `once` runs it again if the result is of an earlier turn; what
-   * was done in this turn is not done twice. A failed turn forgets nothing, but a new result stays.
+   * Removes the result that {@link Turn.once} keeps under a name, when the turn commits: from then on `once` runs its
+   * work again, and the name no longer counts against the limit. In this turn, `once` runs the work again if the result
+   * is from an earlier turn; work done in this turn is not repeated. A failed turn does not remove anything, but keeps
+   * a new result.
    *
    * @example
    * ```ts
@@ -145,23 +150,24 @@ export interface Turn {
   /** The state of another step of this flow. Changes are stored when the turn commits. */
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state']
   /**
-   * The memory of this namespace.
+   * The memory of a namespace.
    *
-   * @param namespace - Default: that of the current step, which must then be a model step.
-   * @throws `FlowCodeError` for a name that neither a model step nor the session has; it lists those there are.
+   * @param namespace - Default: the namespace of the current step, which must then be a model step.
+   * @throws `FlowCodeError` if neither a model step nor the session has this namespace; the error lists the existing
+   * ones.
    */
   memory(namespace?: string): {
-    /** The messages up to now, oldest first, as a model gets them. */
+    /** The messages so far, oldest first, as a model receives them. */
     readonly messages: readonly Message[]
     /**
-     * Removes the messages, when the turn commits. Those of this turn stay where the current step is a model step with
-     * this namespace: its model still needs them.
+     * Removes the messages when the turn commits. If the current step is a model step with this namespace, this turn's
+     * messages stay, because its model still needs them.
      */
     clear(): void
   }
 }
 
-/** Which model refused to answer, and where. */
+/** The step whose model refused to answer, and the model. */
 export interface ModelBlockedDetails {
   readonly provider: string
   readonly model: string

@@ -1,25 +1,27 @@
 /**
- * A circuit breaker for each model provider: after many failures in a row the engine stops calling the provider for a
- * while, so that the provider can recover and users do not wait for calls that would fail. It counts and decides; what
- * happens to a call that it rejects is up to `src/engine/model-call/attempts.ts`.
+ * A circuit breaker for each model provider. After many failures in a row, the engine stops calling the provider for a
+ * while, so that the provider can recover and users do not wait for calls that would fail. The breaker counts and
+ * decides; `src/engine/model-call/attempts.ts` handles the calls that it rejects.
  */
 
 /** When the engine stops calling a provider, and for how long. */
 export interface CircuitBreakerOptions {
   /** Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens. */
   readonly failureThreshold?: number
-  /** Milliseconds until one trial call is let through. Default 30 000. */
+  /** Milliseconds until one trial call is allowed. Default 30 000. */
   readonly resetTimeoutMs?: number
 }
 
-/** The breaker of one provider. Closed: all calls are allowed. Open: none is, until a trial call closes it again. */
+/**
+ * The breaker of one provider. Closed: all calls are allowed. Open: no call is allowed until a trial call closes it.
+ */
 export class CircuitBreaker {
   readonly #failureThreshold: number
   readonly #resetTimeoutMs: number
   #failures = 0
   /**
-   * When the next trial call is allowed, in the clock's monotonic time, as all times here; `undefined`
-   * while the breaker is closed.
+   * When the next trial call is allowed, in the clock's monotonic time, as are all times here; `undefined` while the
+   * breaker is closed.
    */
   #openUntil: number | undefined
 
@@ -28,7 +30,7 @@ export class CircuitBreaker {
     this.#resetTimeoutMs = resetTimeoutMs
   }
 
-  /** Whether a call at this time would be rejected. Unlike {@link waitFor} it does not let a trial call through. */
+  /** Whether a call at this time would be rejected. Unlike {@link waitFor}, it does not use up the trial call. */
   isOpenAt(time: number): boolean {
     return this.#openUntil !== undefined && time < this.#openUntil
   }

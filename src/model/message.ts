@@ -1,7 +1,7 @@
 /**
- * The messages of a conversation between a step and a model, in a form that is the same for every provider. Provider
- * adapters translate to and from it. Session documents store it; `docs/message-format.md` describes what is stored.
- * Every message is frozen when it is created.
+ * The messages of a conversation between a step and a model, in the same form for every provider. Provider adapters
+ * convert to and from it. Session documents store it; `docs/message-format.md` describes the stored form. Every message
+ * is frozen when it is created.
  */
 import type { JsonObject, JsonValue } from '../util/json.js'
 
@@ -19,8 +19,8 @@ export interface ReasoningPart {
   /** The reasoning, or a summary of it; empty if the provider does not disclose it. */
   readonly text: string
   /**
-   * What the provider needs to receive again to continue after this part: a signature, an ID, encrypted reasoning. Only
-   * the provider reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: nothing.
+   * Data that the provider must receive again to continue after this part: a signature, an ID, encrypted reasoning.
+   * Only the provider reads it. Memory keeps it, and reasoning, only in messages that call tools. Default: none.
    */
   readonly providerData?: JsonObject
 }
@@ -29,16 +29,17 @@ export interface ReasoningPart {
 export interface ToolCallPart {
   readonly type: 'tool-call'
   /**
-   * Ties the result to the call. In memory it is unique within its namespace: the engine renames a call whose ID is
-   * missing, or is there already.
+   * Links the result to the call. It is unique within its memory namespace: if the ID is missing or already used, the
+   * engine assigns another one.
    */
   readonly toolCallId: string
   readonly toolName: string
   /** The arguments as the model wrote them, not yet validated. `{}` if there is {@link ToolCallPart.invalidInput}. */
   readonly input: JsonValue
   /**
-   * Why the arguments cannot be read: `They are not valid JSON: {"order": A-1`. The tool is not run, and the model
-   * reads this in the result of the call. At most 300 characters are stored. Default: they can be read.
+   * The reason that the arguments cannot be read: `They are not valid JSON: {"order": A-1`. The tool is not run, and
+   * the model reads the reason in the result of the call. At most 300 characters are stored. Default: the arguments are
+   * readable.
    */
   readonly invalidInput?: string
   /** See {@link ReasoningPart.providerData}. */
@@ -83,8 +84,8 @@ export type FilePart = MediaSource & {
 
 /**
  * An image or a file in a stored message. Its bytes are in `attachments` of the session document, until the limit
- * `attachmentTurns` removes them. A model gets the {@link ImagePart} or {@link FilePart} instead, and where the bytes
- * were removed, a text that says what it was.
+ * `attachmentTurns` removes them. A model receives the {@link ImagePart} or {@link FilePart} instead or, if the bytes
+ * were removed, a text that describes the file.
  *
  * @inline
  */
@@ -101,14 +102,14 @@ export type MessagePart = TextPart | ReasoningPart | ToolCallPart | ToolResultPa
 
 /** One message of a memory namespace. */
 export interface Message {
-  /** Who wrote a message. System prompts are not messages: they are created for each call and never stored. */
+  /** Who wrote the message. System prompts are not messages: they are created for each call and never stored. */
   readonly role: 'user' | 'assistant' | 'tool'
   readonly parts: readonly MessagePart[]
   /** The number of the turn in which it was added, counted from 1. */
   readonly turn: number
   /**
-   * Set on the first message of a memory if it is a summary that replaces all earlier messages. Its `turn` is that of
-   * the last message it replaces.
+   * Set on the first message of a memory if it is a summary that replaces all earlier messages. Its `turn` is the turn
+   * of the last message that it replaces.
    */
   readonly summary?: true
 }
@@ -118,7 +119,7 @@ export interface StoredMessage extends Omit<Message, 'parts'> {
   readonly parts: readonly (MessagePart | AttachmentReference)[]
 }
 
-/** A tool as it is described to a model. */
+/** The description of a tool that a model receives. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string
@@ -126,15 +127,15 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject
 }
 
-/** Tokens that a provider counted. */
+/** Token counts from a provider. */
 export interface TokenUsage {
-  /** All input, including what came from a cache. */
+  /** All input, including cached input. */
   readonly inputTokens: number
   /** All output, including reasoning. */
   readonly outputTokens: number
   /** Input that came from the provider's cache. Absent if the provider does not report it. */
   readonly cachedInputTokens?: number
-  /** Output that was reasoning. Absent if the provider does not report it. */
+  /** Output used for reasoning. Absent if the provider does not report it. */
   readonly reasoningTokens?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * Budgets for model calls: their types, the validation of what an application passes, and the cost of a call. Whether a
- * call still fits the budget is checked in `src/engine/budgets/budget-check.ts`.
+ * Budgets for model calls: their types, the validation of an application's values, and the cost of a call.
+ * `src/engine/budgets/budget-check.ts` checks whether a call fits the budget.
  */
 import { invalidInput } from '../errors/engine-errors.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../util/options.js'
@@ -9,7 +9,7 @@ import type { ModelPrices, ModelSelection } from './model-provider.js'
 
 /** Budgets of a turn and of a session. Each applies independently of the other. */
 export interface ModelBudgets {
-  /** What one turn may spend. Amounts that are absent are not limited. Default: no limit. */
+  /** How much one turn may spend. Absent amounts are not limited. Default: no limit. */
   readonly turn?: {
     /** Attempts at model calls. */
     readonly modelCalls?: number
@@ -17,23 +17,23 @@ export interface ModelBudgets {
     readonly tokens?: number
     /** In the currency of the catalog's prices. Every model that is used must then have prices. */
     readonly cost?: number
-    /** Milliseconds: for a turn, since it began; for a session, the sum over its turns. */
+    /** Milliseconds: for a turn, since it began; for a session, the total of its turns. */
     readonly wallTimeMs?: number
   }
-  /** What one session may spend in all its turns, including failed ones: the same amounts. Default: no limit. */
+  /** How much one session may spend in all its turns, including failed ones: the same amounts. Default: no limit. */
   readonly session?: ModelBudgets['turn']
 }
 
 /**
- * Budgets of an engine: those of each turn and session, and what one owner may spend.
+ * The budgets of an engine: for each turn and session, and for each owner.
  *
  * @inline
  */
 export type EngineBudgets = ModelBudgets & {
   /**
-   * What one owner may spend in a window of time, in all sessions together, by turns that fail or are cancelled too.
-   * The window begins with the first call of a model in it. Counted in this process; sessions without an owner are not
-   * counted. Default: no limit.
+   * How much one owner may spend in a window of time, over all sessions, including failed and cancelled turns. A window
+   * begins with the first model call in it. Each process counts separately; sessions without an owner are not counted.
+   * Default: no limit.
    */
   readonly owner?: {
     /** Milliseconds. Default 3 600 000 (an hour). */
@@ -50,7 +50,7 @@ export type EngineBudgets = ModelBudgets & {
 /** See {@link EngineBudgets}. */
 export type OwnerBudget = NonNullable<EngineBudgets['owner']>
 
-/** How much may be spent. Amounts that are absent are not limited. */
+/** How much may be spent. Absent amounts are not limited. */
 export type ModelBudget = NonNullable<ModelBudgets['turn']>
 
 /** The names of the amounts in a {@link ModelBudget}. */
@@ -59,15 +59,15 @@ export const amounts = ['modelCalls', 'tokens', 'cost', 'wallTimeMs'] as const
 const amountNames: OptionNames<ModelBudget> = { modelCalls: true, tokens: true, cost: true, wallTimeMs: true }
 const ownerNames: OptionNames<OwnerBudget> = { windowMs: true, modelCalls: true, tokens: true, cost: true }
 
-/** By scope: the names of its amounts. Those of a flow have no owner. */
+/** The names of the amounts for each scope. A flow's budgets have no owner scope. */
 const flowScopes: Readonly<Record<string, object>> = { turn: amountNames, session: amountNames }
 const engineScopes: typeof flowScopes = { ...flowScopes, owner: ownerNames }
 
 /**
  * Validates the budgets of a flow.
  *
- * @param caller - Whose budgets they are.
- * @param path - Where they are set: an option, or a method.
+ * @param caller - The owner of the budgets, for error messages.
+ * @param path - The option or method that sets them.
  * @throws `InvalidInputError`
  */
 export function checkBudgets(

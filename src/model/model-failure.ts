@@ -1,24 +1,24 @@
 /**
- * Reads the error of a failed model call: is another attempt worth it, and how long does the provider want the caller
- * to wait? Whether and when there is another attempt is decided in `src/engine/model-call/attempts.ts`.
+ * Reads the error of a failed model call: whether another attempt is worthwhile, and how long the provider asks the
+ * caller to wait. `src/engine/model-call/attempts.ts` decides whether and when to try again.
  */
 import { FlowError } from '../errors/flow-error.js'
 import type { ModelFailure } from './model-provider.js'
 
-/** What an error says about another attempt. */
+/** Information from an error about another attempt. */
 export interface RetryAdvice {
   readonly isRetryable: boolean
-  /** Milliseconds that the provider asks the caller to wait; 0 if it does not say. */
+  /** How long the provider asks the caller to wait, in milliseconds; 0 if it does not say. */
   readonly retryAfterMs: number
 }
 
-/** How many errors of a chain of causes are read: a chain may be a circle. */
+/** The maximum number of errors read from a chain of causes: a chain may be circular. */
 const maxCauses = 6
 
-/** How many characters of a code, name or message are read: a message may be as long as an answer. */
+/** The maximum number of characters read from a code, name or message: a message may be as long as an answer. */
 const maxTextLength = 200
 
-/** Error codes of Node for connections, DNS and pipes begin like this, in lower case. */
+/** How Node's error codes for connections, DNS and pipes begin, in lower case. */
 const nodeCodePrefixes = ['econn', 'ehost', 'enet', 'epipe', 'enotfound', 'eai_a']
 
 /** A code or class name of a connection error contains one of these: undici, Deno, Bun and the clients of services. */
@@ -46,7 +46,7 @@ const messagePrefixes = [
 ]
 
 /**
- * Reads what a model call failed with. Never throws, whatever was thrown.
+ * Reads the error of a failed model call. Never throws, whatever the value is.
  *
  * @param now - Milliseconds since the epoch.
  */
@@ -54,18 +54,18 @@ export function retryAdvice(thrown: unknown, now: number): RetryAdvice {
   try {
     let error = thrown as ForeignError | null | undefined
     for (let depth = 0; depth < maxCauses && typeof error === 'object' && error !== null; depth++) {
-      // An error of the engine says nothing itself: its cause is what the provider threw.
+      // An engine error does not itself say whether to retry; its cause is the error that the provider threw.
       const isRetryable = FlowError.isInstance(error) ? undefined : isTransient(error)
       if (isRetryable !== undefined) return { isRetryable, retryAfterMs: isRetryable ? retryAfterOf(error, now) : 0 }
       error = error.cause as ForeignError | null | undefined
     }
   } catch {
-    // A getter of the error threw: nothing is known about it.
+    // A getter of the error threw, so the error says nothing usable.
   }
   return { isRetryable: false, retryAfterMs: 0 }
 }
 
-/** The properties that errors of clients and runtimes have. */
+/** Properties on the errors of clients and runtimes. */
 type ForeignError = { readonly [Name in keyof ModelFailure | keyof Error | 'status' | 'headers' | 'code']?: unknown }
 
 /** Whether a failure is transient; `undefined` if this error does not say, and its cause should be read. */
