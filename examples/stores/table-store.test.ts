@@ -1,7 +1,6 @@
-/** The recipe of docs/contributing.md, over a table in memory, against everything that a store must do. */
-import { readFileSync } from 'node:fs'
+/** The store of table-store.ts, over a table in memory, against everything that a store must do. */
 import { sessionStoreSuite } from 'turnkeeper/testing/suites'
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { type SessionTable, TableSessionStore } from './table-store.js'
 
 type Rows = Map<string, { revision: string; json: string }>
@@ -30,9 +29,4 @@ describe('the recipe for a store', () => {
     createUnreachable: () => new TableSessionStore(tableThatIsDown),
     corrupt: (sessionId) => void rows.set(sessionId, { revision: '1-cut', json: '{"cut":' }),
   })
-})
-
-test('it is the one on the page', () => {
-  const page = readFileSync(new URL('../../docs/contributing.md', import.meta.url), 'utf8')
-  expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./table-store.ts', import.meta.url), 'utf8')}\`\`\``)
 })
