@@ -1,5 +1,5 @@
-// The option authorizeFlow: a flow that a caller may not run is, for that caller, one that is not registered. And the
-// event auth:refused, by which the application learns of every refusal.
+// The option authorizeFlow: a flow that a caller may not run looks exactly like an unregistered one. Also the event
+// auth:refused, which reports every refusal to the application.
 import { afterEach, describe, expect, test } from 'vitest'
 import { type EngineEventMap, Flow, FlowEngine } from '../../src/index.js'
 import { Context, Greeting } from '../../testing/contract/http/flows.js'
@@ -13,7 +13,7 @@ class Refunds extends Flow {
   }
 }
 
-/** Only `boss` may run it, and nobody does. */
+/** Only `boss` may run it, and no test calls it as `boss`. */
 const staffOnly = (principal: string | undefined, flowName: string): boolean =>
   flowName !== 'Refunds' || principal === 'boss'
 
@@ -88,13 +88,13 @@ describe('a run of a flow that the caller may not run', () => {
     expect(refusals).toEqual([{ ...refusal, owner: 'guest', flowName: 'Refunds' }])
   })
 
-  test('is reported by its registered name, and without an owner where authorize named none', async () => {
+  test('is reported by its registered name, and without an owner if authorize named none', async () => {
     const { run, refusals } = setUp({ authorize: () => ({}) })
     await run('Returns')
     expect(refusals.map(({ flowName, ...refusal }) => [flowName, 'owner' in refusal])).toEqual([['Refunds', false]])
   })
 
-  test('does not get the reply of an earlier request with the same key, that was let through', async () => {
+  test('does not get the stored reply of an allowed request with the same key', async () => {
     let mayRun = true
     const { run } = setUp({ authorizeFlow: () => mayRun })
     const headers = { 'Idempotency-Key': '5f0c2c8e-5c0e-4a3f-9f0b-4e0a6a8f6c11' }
@@ -113,7 +113,7 @@ test('the list has the flows that the caller may run, in order', async () => {
   expect(await (await send('flows', { Authorization: 'boss' })).json()).toEqual(['Greeting', 'Refunds', 'Context'])
 })
 
-test('it is asked by the current name, with the principal and the request, and never for a name that is not registered', async () => {
+test('authorizeFlow receives the current name, the principal and the request, and is not called for an unregistered name', async () => {
   const asked: unknown[] = []
   const authorizeFlow = async (principal: string | undefined, name: string, request: Request): Promise<boolean> => {
     asked.push([principal, name, new URL(request.url).pathname])
@@ -127,7 +127,7 @@ test('it is asked by the current name, with the principal and the request, and n
   ])
 })
 
-test('a former name cannot be looked up in an object in front of the engine that has no getFlow, and is refused', async () => {
+test('a former name is refused if the engine wrapper has no getFlow to look it up', async () => {
   const engine = new FlowEngine({ flows: [Refunds] })
   cleanUps.push(() => engine.close())
   const { limits } = engine
@@ -200,7 +200,7 @@ describe('the event auth:refused', () => {
     expect(refusals).toEqual([{ at: expect.any(Number), requestId: 'r1', route: 'run', ...expected }])
   })
 
-  test('an engine in front that fails to report it does not change the reply', async () => {
+  test('an engine wrapper that fails to report it does not change the reply', async () => {
     const reported: unknown[] = []
     const engine = new FlowEngine({ flows: [Greeting] })
     cleanUps.push(() => engine.close())

@@ -25,7 +25,7 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   onError: true,
 }
 
-/** No timer waits longer. */
+/** The longest delay that a timer accepts. */
 const maxTimerMs = 2_147_483_647
 
 /** @throws `InvalidInputError` that names the first option that is wrong. `caller` is the function the user called. */
@@ -41,9 +41,9 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health', 'session'] as const) {
     checkType(options, caller, name, 'boolean', 'true or false')
   }
-  // Without `authorize` nobody has a principal.
+  // Only `authorize` names a principal.
   if (options.requirePrincipal === true && options.authorize === undefined) {
-    throw invalidInput(`${caller}: requirePrincipal needs authorize, which says who the principal is.`)
+    throw invalidInput(`${caller}: requirePrincipal needs authorize, which names the principal.`)
   }
   checkDocument(options.openApi, caller)
   if (cors !== undefined) checkCors(cors, caller)

@@ -81,7 +81,7 @@ describe('a preflight', () => {
     expect(reply.headers.get('access-control-allow-methods')).toBe('GET, HEAD')
   })
 
-  test('from another origin is answered without a permission', () => {
+  test('from another origin gets no permission', () => {
     const reply = createCors({ origin: 'https://a.example' }, () => {}).preflight(from('https://b.example'), [
       'GET',
       'HEAD',

@@ -1,7 +1,7 @@
 /**
  * Cross-origin requests from browsers: which origins may make them, and with which headers. Off unless the option is
- * set. An origin that is not allowed gets no CORS header, and the browser then keeps its pages out; the request is not
- * refused.
+ * set. A request from another origin is answered without CORS headers, so the browser hides the reply from the page;
+ * the handler does not refuse it.
  */
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import {
@@ -40,7 +40,7 @@ export interface CorsOptions {
 export interface Cors {
   /** Headers for the reply to a request. */
   headersFor(request: Request): HeaderRecord
-  /** The answer to `OPTIONS`; `methods` are those of the route. */
+  /** The answer to `OPTIONS`; `methods` are the methods that the route accepts. */
   preflight(request: Request, methods: readonly string[]): Response
 }
 
@@ -82,7 +82,7 @@ function checkOrigin(origin: unknown, caller: string): void {
   if (typeof origin !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#,*]+$/.test(origin)) {
     throw invalidInput(`${problem}, such as 'https://shop.example' or 'http://localhost:5173'.`)
   }
-  // Only for these does the URL parser know an origin; apps use schemes of their own.
+  // The URL parser knows origins only for these schemes; apps invent others.
   if (!/^https?:/.test(origin)) return
   const parsed = URL.canParse(origin) ? new URL(origin).origin : undefined
   if (parsed === undefined) throw invalidInput(`${problem}, such as 'https://shop.example'.`)
@@ -109,7 +109,7 @@ export function createCors(options: CorsOptions, onError: (error: unknown) => vo
   function originHeaders(request: Request): HeaderRecord {
     if (allowed === '*') return { 'Access-Control-Allow-Origin': '*' }
     const origin = request.headers.get('origin')
-    // The reply differs by origin even where it has no CORS header, so each reply says so to caches.
+    // The reply differs by origin even if it has no CORS header, so every reply tells caches.
     if (origin === null || !allows(origin)) return { Vary: 'Origin' }
     return {
       Vary: 'Origin',

@@ -1,5 +1,4 @@
-// What every reply of the adapter has, refused ones included: the ID of the request, and the headers that keep it out
-// of caches.
+// Every reply of the adapter, refusals included, has the ID of the request and the headers that keep it out of caches.
 import { afterEach, describe, expect, test } from 'vitest'
 import { FlowEngine } from '../../src/index.js'
 import { createFakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'
@@ -51,14 +50,14 @@ describe.each(requests)('%s', (_name, method, path, body, options) => {
       options,
     )(new Request(`http://chat.example${path}`, { method, headers: { ...page, ...headers }, ...(body && { body }) }))
 
-  test('has the ID of its request, and may be kept by no cache', async () => {
+  test('has the ID of its request, and forbids caching', async () => {
     const { headers } = await send({ 'Chat-Request-Id': 'edge-7.a_b:C' })
     expect(headers.get('Chat-Request-Id')).toBe('edge-7.a_b:C')
     expect(headers.get('Cache-Control')).toBe('no-store')
     expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
   })
 
-  test('has an ID of its own where none was sent that can be one', async () => {
+  test('gets a new ID if the request has no valid one', async () => {
     const ids = [
       (await send({})).headers.get('Chat-Request-Id'),
       (await send({ 'Chat-Request-Id': '<script>' })).headers.get('Chat-Request-Id'),
@@ -99,7 +98,7 @@ test('the engine gets the ID with a turn, streamed or not, a delete and a cancel
   expect(engine.requestIds).toEqual(['r1', 'r1', 'r1', 'r1'])
 })
 
-test('what the application says of caches stands: in raw replies, and in a Response of authorize', async () => {
+test("the application's own cache headers stay: in raw replies, and in a Response of authorize", async () => {
   const engine = createFakeEngine({ execute: () => resultOf({ contentType: 'text/csv' }) })
   const run = new Request('http://chat.example/ai/run', { method: 'POST', body: '{"flowName":"A"}' })
   const raw = await createFetchHandler(engine, {

@@ -5,7 +5,7 @@ test('the handler is what runtimes take', () => {
   type Handler = ReturnType<typeof createFetchHandler>
   expectTypeOf(createFetchHandler).returns.toEqualTypeOf<(request: Request, runtime?: unknown) => Promise<Response>>()
   expectTypeOf<Handler>().toExtend<(request: Request) => Promise<Response>>()
-  // What Bun, Deno and workerd pass as well.
+  // Bun, Deno and workerd also pass these.
   expectTypeOf<Handler>().toExtend<(request: Request, server: { reload(): void; port: number }) => Promise<Response>>()
   expectTypeOf<Handler>().toExtend<(request: Request, info: { remoteAddr: { port: number } }) => Promise<Response>>()
   expectTypeOf<Handler>().toExtend<

@@ -63,7 +63,7 @@ describe('what reaches the engine', () => {
     expect(Object.keys(engine.inputs[0] ?? {}).sort()).toEqual(['flowName', 'userMessage'])
   })
 
-  test('what was not sent is absent, not undefined', async () => {
+  test('a field that was not sent is absent, not undefined', async () => {
     const { engine, run } = serve()
     await run()
     expect(Object.keys(engine.inputs[0] ?? {}).sort()).toEqual(['flowName', 'signal', 'userMessage'])
@@ -89,7 +89,7 @@ describe('what reaches the engine', () => {
     await expect(fired).resolves.toBe('gone')
   })
 
-  test('a signal that has fired, where the client went away while its body was read', async () => {
+  test('a signal that has fired, if the client went away while its body was read', async () => {
     const client = new AbortController()
     const { engine, handler } = serve()
     const init = { method: 'POST', body: '{"flowName":"A"}', signal: client.signal }
@@ -160,7 +160,7 @@ describe('authorize', () => {
     },
   )
 
-  test('without authorize a delete removes a session that cannot be read, but none that only a newer release reads', async () => {
+  test('without authorize a delete removes an unreadable session, but not one from a newer release', async () => {
     const { engine, send } = serve()
     await send('/ai/end', { method: 'POST', headers: { CHAT_SESSION_ID: 's7' } })
     expect(engine.deletions).toEqual([['s7', { unreadable: true }]])
@@ -186,7 +186,7 @@ describe('authorize', () => {
     expect(reported).toEqual(Array.from({ length: 3 }, () => expect.any(TypeError)))
   })
 
-  test('with requirePrincipal a caller without a name is refused', async () => {
+  test('with requirePrincipal a caller without a principal is refused', async () => {
     const reported: unknown[] = []
     const onError = (error: unknown): unknown => reported.push(error)
     const { engine, run } = serve({ authorize: () => undefined, requirePrincipal: true, onError })
@@ -209,7 +209,7 @@ describe('authorize', () => {
     expect(consuming.engine.inputs).toEqual([])
   })
 
-  test('its own Response is sent as it is, with the CORS headers added and its Vary kept', async () => {
+  test('a Response of authorize is sent as it is, with the CORS headers added and its Vary kept', async () => {
     const authorize = (): Response =>
       new Response('Sign in first.', {
         status: 401,
@@ -225,7 +225,7 @@ describe('authorize', () => {
     })
   })
 
-  test('a redirect, whose headers cannot be changed, gets them too', async () => {
+  test('a redirect, whose headers are immutable, gets them too', async () => {
     const authorize = (): Response => Response.redirect('https://login.example/')
     const reply = await serve({ authorize, cors: { origin: '*' } }).run({ Origin: 'https://a.example' })
     expect([reply.status, reply.headers.get('location'), reply.headers.get('access-control-allow-origin')]).toEqual([
@@ -235,7 +235,7 @@ describe('authorize', () => {
     ])
   })
 
-  test('a Response of another class is recognised as well', async () => {
+  test('a Response of another class is recognised too', async () => {
     const headers = new Headers({ 'X-A': 'b' })
     const foreign = { status: 403, statusText: '', headers, body: null, [Symbol.toStringTag]: 'Response' }
     const reply = await serve({ authorize: () => foreign as unknown as Response, cors: { origin: '*' } }).run()
@@ -260,7 +260,7 @@ describe('an engine or a reporter that fails', () => {
       },
     })
 
-  test('the client gets a fixed sentence, and onError the error', async () => {
+  test('the client gets a fixed sentence, and onError gets the error', async () => {
     const reported: unknown[] = []
     const reply = await serve({ onError: (error) => reported.push(error) }, broken()).run()
     expect(reply.status).toBe(400)
@@ -274,7 +274,7 @@ describe('an engine or a reporter that fails', () => {
     expect(reported).toEqual([new Error('password=hunter2')])
   })
 
-  test('it is 500 when asked to be precise, and a reporter that throws changes nothing', async () => {
+  test('with precise statuses it is 500, and a reporter that throws changes nothing', async () => {
     const onError = (): void => {
       throw new Error('log is down')
     }
@@ -286,7 +286,7 @@ describe('an engine or a reporter that fails', () => {
   })
 })
 
-test('HEAD on the flows answers the headers of GET without its body', async () => {
+test('HEAD on the flows answers with the headers of GET and no body', async () => {
   const reply = await serve().send('/ai/flows', { method: 'HEAD' })
   expect([reply.status, reply.headers.get('content-type'), await reply.text()]).toEqual([200, 'application/json', ''])
 })
@@ -296,7 +296,7 @@ test('HEAD on another route is 405 without a body', async () => {
   expect([reply.status, reply.headers.get('allow'), await reply.text()]).toEqual([405, 'POST', ''])
 })
 
-test('the depth of a body is the limit of the engine', async () => {
+test("the engine's limit bounds the depth of a body", async () => {
   const engine = createFakeEngine({ maxJsonDepth: 2, execute: () => resultOf() })
   const tooDeep = { method: 'POST', body: '{"flowName":"A","config":{"a":{}}}' }
   const reply = await serve({}, engine).send('/ai/run', tooDeep)

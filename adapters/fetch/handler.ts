@@ -1,4 +1,4 @@
-/** The Fetch handler: finds the route in the path and leaves the rest to the route handler. */
+/** The Fetch handler: finds the route by the path; the route handler does the rest. */
 
 import { checkBasePath } from './check-options.js'
 import type { ServedEngine } from './core/served-engine.js'
@@ -10,17 +10,17 @@ import { servedRoutes } from './routes/served-routes.js'
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
  * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way.
- * With the options `session` and `health`, `GET /ai/session` answers with the stored conversation and `GET /ai/health`
- * answers probes; with `openApi`, `GET /ai/openapi.json` describes the routes.
+ * The option `session` adds `GET /ai/session`, which returns the stored conversation; `health` adds `GET /ai/health`
+ * for probes; `openApi` adds `GET /ai/openapi.json`, which describes the routes.
  *
- * The handler never rejects: whatever goes wrong becomes a JSON envelope with `success: false`.
+ * The handler never rejects: every failure becomes a JSON envelope with `success: false`.
  *
- * @param engine - the engine, or an object that stands in front of one
+ * @param engine - the engine, or an object that wraps one
  * @param options - see {@link FetchHandlerOptions}; all have defaults
- * @returns a function from a request to its reply; hand it to the server of your runtime. If its second argument is an
- * object with a method `waitUntil`, that one keeps the runtime alive for what a turn leaves behind; any other is
- * ignored
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @returns a function from a request to its reply; pass it to your runtime's server. If its second argument has a
+ * method `waitUntil`, the handler uses it to keep the runtime alive for work that outlives the reply; any other second
+ * argument is ignored
+ * @throws `InvalidInputError` at once for a wrong or unknown option
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
-// What a request with a key comes to: what the engine is asked, what the reply says, and what becomes of a turn whose
-// client goes away. Over a fake engine; a real one over sockets is in testing/contract/http.
+// Requests with a key: what the engine receives, what the reply contains, and what happens to a turn whose client goes
+// away. Over a fake engine; testing/contract/http has the same over real sockets.
 import { describe, expect, test } from 'vitest'
 import {
   EngineClosedError,
@@ -41,7 +41,7 @@ describe('the key of a request', () => {
     await reply.body?.cancel()
   })
 
-  test('that is sent twice is for the engine to refuse', async () => {
+  test('is left to the engine to refuse if it is sent twice', async () => {
     const headers = new Headers([
       ['Idempotency-Key', 'one-key-of-a-client'],
       ['Idempotency-Key', 'another-key-of-it'],
@@ -49,12 +49,12 @@ describe('the key of a request', () => {
     expect((await serve({ headers })).input?.idempotencyKey).toBe('one-key-of-a-client, another-key-of-it')
   })
 
-  test('is absent where there is none', async () => {
+  test('is absent if none was sent', async () => {
     expect((await serve()).input).not.toHaveProperty('idempotencyKey')
   })
 })
 
-describe('what becomes of a turn whose client goes away', () => {
+describe('a turn whose client goes away', () => {
   const rows: [FetchHandlerOptions['onDisconnect'], Record<string, string>, 'cancel' | 'finish'][] = [
     [undefined, {}, 'cancel'],
     [undefined, keyed, 'finish'],
@@ -69,7 +69,7 @@ describe('what becomes of a turn whose client goes away', () => {
     const result = resultOf()
     const { input } = await serve({ options, headers, result, runtime })
     expect(input?.signal === undefined).toBe(expected === 'finish')
-    // The turn itself is what the runtime has to wait for.
+    // The runtime must wait for the turn itself.
     expect(await Promise.all(works)).toEqual(expected === 'finish' ? [result] : [])
   })
 
@@ -94,8 +94,8 @@ describe('what becomes of a turn whose client goes away', () => {
   })
 })
 
-describe('a stream that is read on', () => {
-  test('is asked for with the last ID of its client', async () => {
+describe('a stream that is resumed', () => {
+  test('is requested with the last ID that the client received', async () => {
     const { streamOptions, reply } = await serve({ headers: { ...stream, ...keyed, 'Last-Event-ID': 't1:3' } })
     expect(streamOptions).toEqual({ onDisconnect: 'finish', lastEventId: 't1:3' })
     await reply.body?.cancel()
@@ -132,7 +132,7 @@ describe('a stream that is read on', () => {
 })
 
 describe('Chat-Replayed', () => {
-  test('is on the reply of an earlier request, also a failure', async () => {
+  test('is on a replayed reply, even if it is a failure', async () => {
     const error = new LimitExceededError({ limit: 'maxMessageBytes', value: 1, problem: 'Too long' })
     for (const result of [
       resultOf({}, { replayed: true }),
@@ -142,7 +142,7 @@ describe('Chat-Replayed', () => {
     }
   })
 
-  test('is on a stream that begins with the piece of one, and in its pieces', async () => {
+  test('is on a replayed stream, and in its pieces', async () => {
     const events = new FakeStream(
       { type: 'session', session: 's1', replayed: true },
       { type: 'result', response, sessionState: 'running', replayed: true },
@@ -191,7 +191,7 @@ describe('a request that lost to another', () => {
     expect([streamed.status, streamed.headers.get('Retry-After')]).toEqual([status, retryAfter])
   })
 
-  test('or came while the engine was closing: a delete too may be repeated', async () => {
+  test('or came while the engine was closing: a delete may be repeated too', async () => {
     const error = new EngineClosedError()
     const result = { success: false, session: 's1', message: error.message }
     const engine = createFakeEngine({ executeDelete: () => ({ result, error }) })

@@ -33,7 +33,7 @@ describe('wrong options fail at creation', () => {
     ],
     [{ authorize: true }, 'authorize must be a function.'],
     [{ requirePrincipal: 'yes', authorize: () => undefined }, 'requirePrincipal must be true or false.'],
-    [{ requirePrincipal: true }, 'requirePrincipal needs authorize, which says who the principal is.'],
+    [{ requirePrincipal: true }, 'requirePrincipal needs authorize, which names the principal.'],
     [{ onError: 'log' }, 'onError must be a function.'],
     [{ basePath: 'ai' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
     [{ basePath: '/ai/' }, "basePath must be '/' or a path such as '/ai', with no slash at its end."],
@@ -111,7 +111,7 @@ describe('wrong options fail at creation', () => {
     expect(create(options)).toThrow(new InvalidInputError({ message: `createFetchHandler: ${problem}` }))
   })
 
-  test('what is not an engine', () => {
+  test('an argument that is not an engine', () => {
     expect(() => createFetchHandler(undefined as never)).toThrow(
       new InvalidInputError({ message: 'createFetchHandler: the first argument must be a FlowEngine.' }),
     )
@@ -120,7 +120,7 @@ describe('wrong options fail at creation', () => {
     )
   })
 
-  test('health, of an engine that cannot say whether it is ready', () => {
+  test('health, over an engine without isReady', () => {
     const { isReady: _, ...engine } = createFakeEngine()
     expect(() => createFetchHandler(engine, { health: true })).toThrow(
       new InvalidInputError({ message: 'createFetchHandler: health needs an engine with the method isReady.' }),

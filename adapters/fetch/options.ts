@@ -1,4 +1,4 @@
-/** The options of the HTTP adapters: what they are, and their defaults. */
+/** The options of the HTTP adapters, with their defaults. */
 import type { OpenApiDocument } from './core/openapi-document.js'
 import type { CorsOptions } from './cors.js'
 import type { StatusMode } from './reply/statuses.js'
@@ -7,9 +7,9 @@ import type { Authorize } from './request/authorize.js'
 /** The options that the Fetch handler and the Hono routes share. All are optional. */
 export interface FlowRoutesOptions {
   /**
-   * The most bytes a request body may have. A longer one is refused with a failure envelope and nothing is run; on a
-   * socket, as many bytes again are read and thrown away before the connection is closed, so that the client gets to
-   * read the answer. `Infinity` switches the limit off.
+   * The largest request body, in bytes. A larger one is refused with a failure envelope, and no turn runs. On a socket,
+   * up to as many bytes again are read and discarded before the connection closes, so that the client can read the
+   * reply. `Infinity` switches the limit off.
    *
    * @defaultValue 1 048 576 (1 MiB)
    *
@@ -21,8 +21,8 @@ export interface FlowRoutesOptions {
   readonly maxBodyBytes?: number
 
   /**
-   * How long a request body may take to arrive whole, in milliseconds. A later one is refused with a failure envelope,
-   * and nothing is run. At most 2 147 483 647; `Infinity` switches the limit off.
+   * How long a whole request body may take to arrive, in milliseconds. A slower one is refused with a failure envelope,
+   * and no turn runs. At most 2 147 483 647; `Infinity` switches the limit off.
    *
    * @defaultValue 30 000
    *
@@ -34,8 +34,8 @@ export interface FlowRoutesOptions {
   readonly bodyTimeoutMs?: number
 
   /**
-   * Which web pages of other origins may call the routes from a browser. Without it no CORS header is sent and
-   * `OPTIONS` is 405, so that browsers keep other origins out.
+   * Which other origins may call the routes from a browser. Without it the handler sends no CORS header and answers
+   * `OPTIONS` with 405, so browsers keep other origins out.
    *
    * @defaultValue off
    *
@@ -47,9 +47,10 @@ export interface FlowRoutesOptions {
   readonly cors?: CorsOptions
 
   /**
-   * Says who calls, before a body is read and before anything is run. It is called on each route but `health`, and not
-   * on a preflight. Without it everyone may call, and a session ID alone continues its session. **If it returns
-   * nothing, or an object without `principal`, the caller is let in without an owner**: see `requirePrincipal`.
+   * Identifies the caller, before the body is read and before anything runs. It is called for every route except
+   * `health`, and not for a preflight. Without it everyone may call, and anyone with a session ID can continue that
+   * session. **If it returns nothing, or an object without `principal`, the caller is let in without an owner**: see
+   * `requirePrincipal`.
    *
    * @defaultValue everyone may call, and sessions have no owner
    *
@@ -67,7 +68,7 @@ export interface FlowRoutesOptions {
   readonly authorize?: Authorize
 
   /**
-   * Whether every caller must have a principal. With `true` a request is refused, as if `authorize` had thrown, where
+   * Whether every caller must have a principal. With `true`, a request is refused as if `authorize` had thrown if
    * `authorize` returns nothing or an object without `principal`. Needs `authorize`.
    *
    * @defaultValue `false`
@@ -80,10 +81,10 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * Whether a caller may run a flow, and finds it in the list of flows. `principal` is that of `authorize`, `undefined`
-   * for a caller without one. It is asked for registered flows only; a former name by the current one. A run of a
-   * refused flow is answered as that of a flow which is not registered. If it throws, or returns anything but `true` or
-   * `false`, nothing is run.
+   * Whether a caller may run a flow and see it in the list of flows. `principal` comes from `authorize`; it is
+   * `undefined` for a caller without one. Called for registered flows only, and with the current name if the request
+   * used a former one. A refused flow is answered exactly like an unregistered one. If the function throws, or returns
+   * anything but `true` or `false`, no turn runs.
    *
    * @defaultValue every caller may run every flow
    *
@@ -102,9 +103,9 @@ export interface FlowRoutesOptions {
   ) => boolean | Promise<boolean>
 
   /**
-   * Which status a failure has. `'contract'`: every failure of run, end and cancel is 400. `'precise'`: by error code
-   * 404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504, and 400 for the rest of the bad requests. The body is
-   * the same envelope either way. An unknown path is 404 and a wrong method 405 in both.
+   * The HTTP status of a failure. `'contract'`: every failure of run, end and cancel is 400. `'precise'`: the error
+   * code decides (404, 408, 409, 413, 415, 422, 429, 499, 500, 502, 503 or 504; 400 for other bad requests). Both send
+   * the same envelope, and in both an unknown path is 404 and a wrong method 405.
    *
    * @defaultValue `'contract'`
    *
@@ -116,11 +117,11 @@ export interface FlowRoutesOptions {
   readonly statuses?: StatusMode
 
   /**
-   * Headers laid over those of raw replies: `X-Content-Type-Options: nosniff`, `Cache-Control: no-store` and, for types
-   * that a browser would execute (HTML, XHTML, SVG, XML), `Content-Security-Policy: sandbox`. `null` takes one away.
-   * Those that you add go out with raw replies of every type. The adapter's own headers cannot be set here.
+   * Headers added to the defaults of raw replies: `X-Content-Type-Options: nosniff`, `Cache-Control: no-store` and, for
+   * types that a browser would execute (HTML, XHTML, SVG, XML), `Content-Security-Policy: sandbox`. `null` removes one.
+   * Headers that you add go out with raw replies of every type. The adapter's own headers cannot be set here.
    *
-   * @defaultValue none: the three above stand
+   * @defaultValue none: only the three above
    *
    * @example
    * ```ts
@@ -131,7 +132,7 @@ export interface FlowRoutesOptions {
   readonly rawHeaders?: Readonly<Record<string, string | null>>
 
   /**
-   * Whether a client gets its reply as server-sent events if it asks for that. With `false` it gets the plain reply.
+   * Whether a client that asks for server-sent events gets them. With `false` it gets the plain reply.
    *
    * @defaultValue `true`
    *
@@ -143,8 +144,8 @@ export interface FlowRoutesOptions {
   readonly stream?: boolean
 
   /**
-   * Whether streamed replies have the events that name steps and tools: `step`, `tool-start`, `tool-end`. The names say
-   * how the application is built.
+   * Whether streamed replies include the events `step`, `tool-start` and `tool-end`. They name steps and tools, and so
+   * reveal how the application is built.
    *
    * @defaultValue `false`
    *
@@ -156,8 +157,8 @@ export interface FlowRoutesOptions {
   readonly streamDetails?: boolean
 
   /**
-   * How long a streamed reply may be silent, in milliseconds, before a comment goes out: it keeps proxies and clients
-   * from taking a connection for dead while a model thinks. At most 2 147 483 647; `Infinity` for none.
+   * How long a streamed reply may be silent, in milliseconds, before the handler sends a comment, so that proxies and
+   * clients keep the connection open while a model thinks. At most 2 147 483 647; `Infinity` for no comments.
    *
    * @defaultValue 15 000
    *
@@ -169,10 +170,10 @@ export interface FlowRoutesOptions {
   readonly heartbeatMs?: number
 
   /**
-   * What becomes of a turn whose client goes away before the reply is there, streamed or not. `'cancel'`: it is
-   * aborted, and the session stays as it was. `'finish'`: it goes on, and a request with the same `Idempotency-Key`
-   * gets its outcome. On a runtime that ends work with its request `'finish'` needs `waitUntil`; without one set
-   * `'cancel'` there.
+   * What happens to a turn whose client disconnects before the reply is complete, streamed or not. `'cancel'`: the turn
+   * is aborted, and the session stays as it was. `'finish'`: the turn goes on, and a request with the same
+   * `Idempotency-Key` gets its outcome. If the runtime ends work with its request, `'finish'` needs `waitUntil`; set
+   * `'cancel'` if there is none.
    *
    * @defaultValue `'finish'` for requests with an `Idempotency-Key`, `'cancel'` for others
    *
@@ -184,11 +185,11 @@ export interface FlowRoutesOptions {
   readonly onDisconnect?: 'cancel' | 'finish'
 
   /**
-   * Receives what a turn leaves behind for after its reply, the writing of a summary, and each turn that goes on
-   * without its client (`onDisconnect: 'finish'`), on a runtime that stops when the reply is sent. A handler that is
-   * called with the runtime's own context uses that one: see `createFetchHandler`.
+   * Keeps the runtime alive for work that outlives the reply: the writing of a summary, and a turn whose client went
+   * away (`onDisconnect: 'finish'`). Needed only on a runtime that stops once the reply is sent. If the handler is
+   * called with the runtime's own context, it uses that context instead: see `createFetchHandler`.
    *
-   * @defaultValue nothing: the runtime goes on anyway
+   * @defaultValue none: the runtime keeps running anyway
    *
    * @example
    * ```ts
@@ -200,9 +201,9 @@ export interface FlowRoutesOptions {
   readonly waitUntil?: (work: Promise<unknown>) => void
 
   /**
-   * Whether there is a route `GET session`, with which a page that was loaded again shows the conversation: the turns
-   * stored in the session that the header `CHAT_SESSION_ID` names, of the caller's own sessions only. Needs an engine
-   * with `getSession`.
+   * Whether there is a route `GET session`, so that a reloaded page can show the conversation. It returns the stored
+   * turns of the session that the header `CHAT_SESSION_ID` names, if the caller owns it. Needs an engine with
+   * `getSession`.
    *
    * @defaultValue `false`
    *
@@ -215,8 +216,8 @@ export interface FlowRoutesOptions {
 
   /**
    * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is
-   * closing or its store does not answer; with `?check=live` 200 as long as the process answers. `authorize` is not
-   * called for it, and its reply says nothing else. An object in front of the engine needs `isReady`.
+   * closing or its store does not answer; with `?check=live` 200 as long as the process answers. The reply contains
+   * nothing else, and `authorize` is not called. An engine wrapper needs `isReady`.
    *
    * @defaultValue `false`: the path is 404
    *
@@ -228,8 +229,8 @@ export interface FlowRoutesOptions {
   readonly health?: boolean
 
   /**
-   * The document that a route `GET openapi.json` answers with: `openApiDocument` of `turnkeeper/openapi` makes it. Its
-   * paths become those that the client sees. `authorize` is called for the route as for any other.
+   * The document that the route `GET openapi.json` returns; make it with `openApiDocument` of `turnkeeper/openapi`. The
+   * handler adapts its paths to those that the client sees. `authorize` is called for this route too.
    *
    * @defaultValue `false`: the path is 404
    *
@@ -243,8 +244,8 @@ export interface FlowRoutesOptions {
   readonly openApi?: OpenApiDocument | false
 
   /**
-   * Receives what `authorize`, `authorizeFlow` or `cors.origin` threw, and any other error the adapter did not expect.
-   * The client gets a fixed sentence, never this error. What it throws itself is dropped.
+   * Receives errors thrown by `authorize`, `authorizeFlow` or `cors.origin`, and any other unexpected error of the
+   * adapter. The client gets a fixed sentence, never this error. An error that `onError` itself throws is dropped.
    *
    * @defaultValue `console.error`
    *
@@ -259,10 +260,9 @@ export interface FlowRoutesOptions {
 /** The options of `createFetchHandler`. */
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
-   * The path that the routes stand below: they are `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and
-   * `<basePath>/cancel`, and with their options `<basePath>/session`, `<basePath>/health` and
-   * `<basePath>/openapi.json`. Starts with a slash and does not end with one; `'/'` puts them at the root. Any other
-   * path is 404.
+   * The base path of the routes: `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and `<basePath>/cancel`; with
+   * their options also `<basePath>/session`, `<basePath>/health` and `<basePath>/openapi.json`. It starts with a slash
+   * and does not end with one; `'/'` puts the routes at the root. Any other path is 404.
    *
    * @defaultValue `'/ai'`
    *

@@ -1,7 +1,6 @@
 /**
- * What happens to every request, whatever its route: its ID, CORS, the method, `authorize`, and an error that becomes a
- * reply. The routes are in `routes/`. The caller decides which path means which route: the Fetch handler by `basePath`,
- * the Hono app by where it is mounted.
+ * Handles the common part of every request: its ID, CORS, the method, `authorize`, and the reply to an error. `routes/`
+ * has the routes. The caller maps paths to routes: the Fetch handler by `basePath`, the Hono app by its mount point.
  */
 import { invalidInput, notAnEngine } from '../../src/util/options.js'
 import { checkOptions } from './check-options.js'
@@ -30,7 +29,7 @@ import { runTurn } from './routes/run.js'
 import { type Route, routeMethods, servedRoutes } from './routes/served-routes.js'
 import { readSession } from './routes/session.js'
 
-/** No route: any other path than theirs. `basePath` is where they are. */
+/** No route: any other path. `basePath` is the base path of the routes. */
 export interface NoRoute {
   readonly basePath: string
 }
@@ -38,7 +37,7 @@ export interface NoRoute {
 /**
  * Answers a request for one of the routes, or for none. Never rejects.
  *
- * @param runtime - What the runtime passes along with a request. Its `waitUntil` is used, if it has one.
+ * @param runtime - the runtime's second argument; its `waitUntil` is used if it has one
  */
 export type RouteHandler = (request: Request, found: Route | NoRoute, runtime?: unknown) => Promise<Response>
 
@@ -55,7 +54,7 @@ const answers: Readonly<Record<Route, Answer>> = {
 }
 
 /**
- * @throws `InvalidInputError` for what is not an engine, and for a wrong option. `caller` is the function the user
+ * @throws `InvalidInputError` if `engine` is not an engine, or an option is wrong. `caller` is the function the user
  * called.
  */
 export function createRouteHandler(
@@ -122,7 +121,7 @@ export function createRouteHandler(
 const noPrincipal =
   'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.'
 
-/** An object in front of an engine may not have what an optional route needs. */
+/** An engine wrapper may lack a method that an optional route needs. */
 function checkMethods(options: FlowRoutesOptions, engine: ServedEngine, caller: string): void {
   for (const [option, method] of [
     ['health', 'isReady'],
@@ -148,7 +147,7 @@ function wrongMethod(methods: readonly string[], headers: HeaderRecord, hasCors:
   return new Refusal(`Method not allowed. Use ${methods.join(' or ')}.`, 405)
 }
 
-/** A request, and the headers that every reply to it has. */
+/** A request, with the headers of every reply to it. */
 interface Arrived {
   readonly request: Request
   readonly requestId: string

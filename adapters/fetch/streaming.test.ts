@@ -1,5 +1,5 @@
-// How the handler opens a stream, over a fake engine. What a real engine streams is tested over every way of
-// serving, in testing/contract/http.
+// How the handler opens a stream, over a fake engine. testing/contract/http tests the streams of a real engine on every
+// kind of server.
 import { describe, expect, test } from 'vitest'
 import { FlowNotFoundError } from '../../src/errors/engine-errors.js'
 import { type FlowStreamEvent, SessionConflictError } from '../../src/index.js'
@@ -31,7 +31,7 @@ function serve(stream: FakeStream = new FakeStream(...events), options: FetchHan
 }
 
 describe('a streamed reply', () => {
-  test('has the headers that keep it from being held back, cached or taken for something else', async () => {
+  test('has the headers that prevent buffering, caching and content sniffing', async () => {
     const { run } = serve()
     const reply = await run()
     expect(reply.status).toBe(200)
@@ -47,7 +47,7 @@ describe('a streamed reply', () => {
     await reply.body?.cancel()
   })
 
-  test('is every piece of the turn', async () => {
+  test('has every piece of the turn', async () => {
     const { run } = serve()
     expect(await (await run()).text()).toBe(
       'event: session\nid: 1\ndata: {"session":"s1"}\n\n' +
@@ -56,14 +56,14 @@ describe('a streamed reply', () => {
     )
   })
 
-  test('names the session in both headers where the one with dashes was used', async () => {
+  test('names the session in both headers if the request used the one with dashes', async () => {
     const { run } = serve()
     const { headers, body } = await run({ 'Chat-Session-Id': 's1' })
     expect([headers.get('CHAT_SESSION_ID'), headers.get('Chat-Session-Id')]).toEqual(['s1', 's1'])
     await body?.cancel()
   })
 
-  test('of a session whose ID no header can carry has none', async () => {
+  test('has no session header if the ID is not a valid header value', async () => {
     const { run } = serve(new FakeStream({ type: 'session', session: 'a\r\nb' }))
     const { status, headers, body } = await run()
     expect([status, headers.get('CHAT_SESSION_ID')]).toEqual([200, null])
@@ -78,7 +78,7 @@ describe('a streamed reply', () => {
     await body?.cancel()
   })
 
-  test('asks the engine for what a reply without a stream does', async () => {
+  test('gives the engine the same input as a plain reply does', async () => {
     const { engine, run } = serve(undefined, { authorize: () => ({ principal: 'ada', context: { plan: 'pro' } }) })
     const { body } = await run({ CHAT_SESSION_ID: 's1' })
     const { signal, ...input } = engine.inputs[0] ?? {}
@@ -93,7 +93,7 @@ describe('a streamed reply', () => {
     await body?.cancel()
   })
 
-  test('begins when the session is open, and asks for nothing more until it is read', async () => {
+  test('begins when the session is open, and pulls no more until it is read', async () => {
     const { stream, run } = serve(new FakeStream())
     let begun = false
     const replying = run().then((reply) => {
@@ -122,7 +122,7 @@ describe('a request that does not ask for a stream', () => {
     },
   )
 
-  test('to an engine that cannot stream is answered without one', async () => {
+  test('gets a plain reply if the engine cannot stream', async () => {
     const { stream: _, ...engine } = createFakeEngine()
     const reply = await createFetchHandler(engine)(
       new Request('http://chat.example/ai/run', {
@@ -189,8 +189,8 @@ describe('a turn that fails before its session is open', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('is refused as without a stream, and the engine is not asked', async () => {
+describe('an invalid request for a stream', () => {
+  test('is refused as without a stream, and does not reach the engine', async () => {
     const { engine, run } = serve(undefined, {
       authorize: (request) => (request.headers.has('X-Deny') ? new Response('No.', { status: 401 }) : undefined),
     })

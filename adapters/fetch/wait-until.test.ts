@@ -1,4 +1,4 @@
-// Which `waitUntil` a turn gets: that of the runtime that passed the request, else that of the options.
+// A turn gets the `waitUntil` of the runtime, otherwise the one of the options.
 import { describe, expect, test } from 'vitest'
 import { createFakeEngine, resultOf } from '../../testing/contract/http/fake-engine.js'
 import { FakeStream } from '../../testing/contract/http/fake-stream.js'
@@ -14,7 +14,7 @@ class RuntimeContext {
 
 const work = Promise.resolve()
 
-/** Serves one turn that leaves `work` behind, and returns the input that the engine got. */
+/** Serves one turn with `work` that outlives the reply, and returns the engine's input. */
 async function serveTurn(options: FetchHandlerOptions, runtime?: unknown, headers: Record<string, string> = {}) {
   const engine = createFakeEngine({
     execute({ waitUntil }) {
@@ -35,7 +35,7 @@ describe('waitUntil', () => {
     expect(context.works).toEqual([work])
   })
 
-  test('is that of the options without one', async () => {
+  test('comes from the options if the runtime has none', async () => {
     const works: unknown[] = []
     const options = { waitUntil: (left: Promise<unknown>) => void works.push(left) }
     await serveTurn(options)
@@ -43,7 +43,7 @@ describe('waitUntil', () => {
     expect(works).toEqual([work, work])
   })
 
-  test("is the runtime's where there are both", async () => {
+  test("is the runtime's if both exist", async () => {
     const context = new RuntimeContext()
     const works: unknown[] = []
     await serveTurn({ waitUntil: (left) => void works.push(left) }, context)

@@ -233,12 +233,12 @@ test.each([true, 'yes', null, [], { title: 'Shop' }])('a handler takes no other 
   const create = () => createFetchHandler(createFakeEngine(), { openApi } as never)
   expect(create).toThrow(InvalidInputError)
   expect(create).toThrow(
-    'createFetchHandler: openApi must be a document that openApiDocument of turnkeeper/openapi has made.',
+    'createFetchHandler: openApi must be a document made by openApiDocument of turnkeeper/openapi.',
   )
 })
 
 test.each<[unknown, string]>([
-  [{ openApi: true }, 'openApi must be a document that openApiDocument of turnkeeper/openapi has made.'],
+  [{ openApi: true }, 'openApi must be a document made by openApiDocument of turnkeeper/openapi.'],
   [{ title: '' }, 'title must be a string that is not empty.'],
   [{ version: 2 }, 'version must be a string that is not empty.'],
   [{ title: 5 }, 'title must be a string that is not empty.'],

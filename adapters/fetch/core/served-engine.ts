@@ -1,6 +1,6 @@
 /**
- * What the HTTP adapters need of an engine: a narrower type than the engine itself, so that an application can put an
- * object of its own in front of it (to count turns, for instance), and a test a fake one in its place.
+ * What the HTTP adapters need of an engine. The type is narrower than the engine, so that an application can wrap it
+ * (to count turns, for instance) and a test can fake it.
  */
 import type { FlowEngine } from '../../../src/index.js'
 

@@ -1,23 +1,20 @@
-/**
- * The headers that every reply to a request has: its ID, what keeps the reply out of caches and content sniffing, and
- * CORS.
- */
+/** The headers of every reply: the request ID, CORS, and those that forbid caching and content sniffing. */
 import { type HeaderRecord, requestIdHeader } from '../core/header-names.js'
 
-/** No reply may be kept by a cache, or be taken for another type than it says. */
+/** Forbid caching and content sniffing. */
 export const safeHeaders: Readonly<HeaderRecord> = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** Those of them that do not depend on CORS. */
+/** The headers that do not depend on CORS. */
 export function commonHeaders(requestId: string): HeaderRecord {
   return { ...safeHeaders, [requestIdHeader]: requestId }
 }
 
 /**
- * A `Response` with these headers; what it says itself of caches and sniffing stands. It is made anew: the headers of
- * an application's own may be immutable.
+ * A new `Response` with these headers added; its own headers for caches and sniffing stay. The given one is not
+ * changed, because its headers may be immutable.
  */
 export function withCommonHeaders(response: Response, common: Readonly<HeaderRecord>): Response {
   const { status, statusText, body } = response

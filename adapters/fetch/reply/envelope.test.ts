@@ -1,5 +1,4 @@
-// Results that no flow of the real engine gives, or that are tedious to provoke there. The cases of the contract are in
-// testing/contract/http.
+// Results that the real engine never gives, or hardly ever. testing/contract/http has the cases of the contract.
 import { describe, expect, test } from 'vitest'
 import { createFakeEngine, type FakeAnswers, resultOf } from '../../../testing/contract/http/fake-engine.js'
 import { createFetchHandler, type FetchHandlerOptions } from '../index.js'
@@ -15,7 +14,7 @@ async function run(
   )(new Request(`http://chat.example/ai/run${query}`, { method: 'POST', body: '{"flowName":"A"}' }))
 }
 
-/** The headers of a reply but those that every reply has. */
+/** The headers of a reply, without those that every reply has. */
 const headersOf = (reply: Response): Record<string, string> => {
   const {
     'chat-request-id': id,
@@ -72,24 +71,24 @@ describe('the content type of a raw reply', () => {
 describe('bytes', () => {
   const png = resultOf({ contentType: 'image/png', message: 'iVBORw0KGgo=' }, { encoding: 'base64' })
 
-  test('base64 is sent as the bytes it stands for', async () => {
+  test('base64 is sent as decoded bytes', async () => {
     const reply = await run(png)
     expect(new Uint8Array(await reply.arrayBuffer())).toEqual(new Uint8Array([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]))
     expect(headersOf(reply)).not.toHaveProperty('chat-encoding')
   })
 
-  test('in an envelope that was asked for they stay base64, and a header says so', async () => {
+  test('in a requested envelope they stay base64, and a header marks it', async () => {
     const reply = await run(png, { query: '?envelope=1' })
     expect(headersOf(reply)).toMatchObject({ 'chat-reply': 'envelope', 'chat-encoding': 'base64' })
     await expect(reply.json()).resolves.toMatchObject({ message: 'iVBORw0KGgo=', contentType: 'image/png' })
   })
 
-  test('in a plain reply they stay base64 as well', async () => {
+  test('in a plain reply they stay base64 too', async () => {
     const reply = await run(resultOf({ message: 'aGk=' }, { encoding: 'base64' }))
     expect(headersOf(reply)).toMatchObject({ 'chat-reply': 'envelope', 'chat-encoding': 'base64' })
   })
 
-  test('what is not base64 goes out in the envelope instead of failing', async () => {
+  test('invalid base64 goes out in the envelope instead of failing', async () => {
     const reply = await run(resultOf({ contentType: 'image/png', message: '***' }, { encoding: 'base64' }))
     expect([reply.status, reply.headers.get('chat-reply')]).toEqual([200, 'envelope'])
   })

@@ -1,7 +1,7 @@
 /**
- * The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). What is in the result
- * was decided by the engine. Nothing that a flow returned may make a reply fail, so each string is checked before it
- * becomes a header.
+ * The reply to a turn: its status, its headers, and whether it is the envelope or raw (`raw.ts`). The engine decides
+ * what the result contains. No value from a flow may break a reply, so each string is checked before it becomes a
+ * header.
  */
 import type { ExecuteResult, RunResponseType } from '../../../src/index.js'
 import { isSessionId } from '../../../src/util/patterns.js'
@@ -23,15 +23,15 @@ const jsonType = 'application/json'
 
 /** How one reply to `POST /run` is to be sent. */
 export interface RunReplyForm {
-  /** The status, should the result be a failure. */
+  /** The status if the result is a failure. */
   readonly failureStatus: number
-  /** Whether the client used, and so gets, the session header with dashes. */
+  /** Whether the client used the session header with dashes, and so gets it back. */
   readonly dashed: boolean
-  /** Whether the client asked for the envelope whatever the content type. */
+  /** Whether the client asked for the envelope, whatever the content type is. */
   readonly envelopeAsked: boolean
   /** The safety headers of a raw reply. */
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
-  /** The headers that every reply to the request has. */
+  /** The headers of every reply to the request. */
   readonly headers: Readonly<HeaderRecord>
 }
 
@@ -55,7 +55,7 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
     if (body !== undefined) {
       headers['Content-Type'] = withCharset(response.contentType)
       headers[replyHeader] = 'raw'
-      // The application may have taken these away.
+      // The application may have removed these.
       for (const name of Object.keys(safeHeaders)) delete headers[name]
       Object.assign(headers, form.rawHeaders(response.contentType))
       return new Response(body, { status: 200, headers })
@@ -70,7 +70,9 @@ export function replyJson(value: unknown, status: number, headers: Readonly<Head
   return new Response(JSON.stringify(value), { status, headers: { 'Content-Type': jsonType, ...headers } })
 }
 
-/** Adds the header of a session, in the forms that the client reads. An ID that cannot be a header is left out. */
+/**
+ * Adds the session header, in each spelling that the client reads. Leaves out an ID that is not a valid header value.
+ */
 export function addSessionHeaders(headers: HeaderRecord, session: string, dashed: boolean): void {
   if (!isSessionId(session)) return
   headers[sessionHeader] = session

@@ -47,7 +47,7 @@ describe('encodeEvent', () => {
     expect(encodeEvent(event, '7')).toBe(text)
   })
 
-  test('a new session in place of the one that was asked for is named in the first and in the last event', () => {
+  test('a new session that replaces the requested one is named in the first and the last event', () => {
     const restarted = { restarted: 'outdated' } as const
     expect(encodeEvent({ type: 'session', session: 's2', ...restarted }, '1')).toContain(
       'data: {"session":"s2","restarted":"outdated"}\n',
@@ -57,7 +57,7 @@ describe('encodeEvent', () => {
     )
   })
 
-  test('what an object in front of an engine leaves out or makes up is unknown, and no error code of its own', () => {
+  test('a value that an engine wrapper leaves out or invents becomes unknown, and its error codes are dropped', () => {
     const event = { type: 'error', response: failed, sessionState: 'gone', restarted: 'x', error: { code: 'no code' } }
     expect(encodeEvent(event as unknown as FlowStreamEvent, '1')).toContain(
       '"contentType":"text/plain","sessionState":"unknown","code":"INTERNAL_ERROR"}\n',

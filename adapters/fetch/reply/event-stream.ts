@@ -1,26 +1,26 @@
 /**
  * The pieces of a turn as the text of an event stream (WHATWG HTML, "Server-sent events", section 9.2.6): fields in
- * lines, an empty line after each event. The data is JSON on one line, in which every line break, NUL and lone
- * surrogate is escaped, so that no text of a flow can end an event or begin a field. So are the characters that do not
- * end a line here, but do in the line readers of some languages.
+ * lines, an empty line after each event. The data is one line of JSON. Every line break, NUL and lone surrogate is
+ * escaped, so no text of a flow can end an event or begin a field. Characters that only some languages treat as line
+ * ends are escaped too.
  */
 import type { FlowStreamEvent } from '../../../src/index.js'
 import { codeOf, replayedOf, restartedOf, stateOf } from './outcome.js'
 
 type FailedEvent = Extract<FlowStreamEvent, { type: 'error' }>
 
-/** A piece of a turn. A failure of the adapter itself has no error. */
+/** A piece of a turn. If the adapter itself failed, it has no error. */
 export type SentEvent =
   | Exclude<FlowStreamEvent, { type: 'error' }>
   | (Omit<FailedEvent, 'error'> & Partial<Pick<FailedEvent, 'error'>>)
 
-/** A comment: readers drop it, and everything in between sees that the connection lives. */
+/** A comment. Readers drop it, and proxies see that the connection is alive. */
 export const keepAlive = ': keep-alive\n\n'
 
-/** The headers of an event stream. It is UTF-8 always: its type needs no charset (WHATWG HTML, section 9.2.5). */
+/** The headers of an event stream. It is always UTF-8, so its type needs no charset (WHATWG HTML, section 9.2.5). */
 export const eventStreamHeaders: Readonly<Record<string, string>> = {
   'Content-Type': 'text/event-stream',
-  // A proxy that compresses or buffers would hold events back.
+  // A proxy that compresses or buffers would delay events.
   'Cache-Control': 'no-store, no-transform',
   'X-Accel-Buffering': 'no',
 }
@@ -28,7 +28,7 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
 /**
  * One event.
  *
- * @param id - Must have no line breaks.
+ * @param id - must not contain line breaks
  */
 export function encodeEvent(event: SentEvent, id: string): string {
   const data = JSON.stringify(dataOf(event)).replace(/[\x85\u2028\u2029]/g, asEscape)
@@ -44,7 +44,7 @@ function dataOf(event: SentEvent): object {
     case 'result':
       return { ...event.response, ...outcomeOf(event), encoding: event.encoding }
     case 'error':
-      // Only the text and the code of an error leave the process.
+      // Of an error, only its text and code leave the process.
       return { ...event.response, contentType: 'text/plain', ...outcomeOf(event), code: codeOf(event.error) }
     default: {
       const { type: _type, ...data } = event

@@ -1,24 +1,21 @@
-/**
- * Comments on an event stream on which nothing else comes, so that everything in between sees that the connection
- * lives.
- */
+/** Sends comments on a silent event stream, so that proxies see that the connection is alive. */
 import { keepAlive } from './event-stream.js'
 
 /**
- * The comments of one stream. They go out only while its reader waits: a body that is not read any more keeps no timer
- * for longer than one beat.
+ * The comments of one stream. They go out only while its reader waits, so a body that is no longer read keeps a timer
+ * for one period at most.
  */
 export class Heartbeat {
   readonly #ms: number
   #isWaiting = false
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param ms - How long nothing may come. `Infinity`: there are no comments. */
+  /** @param ms - the longest silence; `Infinity` for no comments */
   constructor(ms: number) {
     this.#ms = ms
   }
 
-  /** The reader waits from now on. */
+  /** The reader begins to wait. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#isWaiting = true
     if (this.#timer !== undefined || this.#ms === Infinity) return
@@ -26,11 +23,11 @@ export class Heartbeat {
       if (!this.#isWaiting) this.stop()
       else if (controller.desiredSize === 0) controller.enqueue(new TextEncoder().encode(keepAlive))
     }, this.#ms)
-    // On Node a timer keeps the process alive, unless it is unreferenced.
+    // On Node a timer keeps the process alive unless it is unreferenced.
     ;(this.#timer as { unref?(): void }).unref?.()
   }
 
-  /** Something has come: the reader waits no more. */
+  /** A piece has come: the reader no longer waits. */
   pause(): void {
     this.#isWaiting = false
   }

@@ -1,5 +1,5 @@
-// What headers say of a session and of a failure, over a fake engine. The cases over a real engine are in
-// testing/contract/http.
+// The headers that describe a session and a failure, over a fake engine. testing/contract/http has the cases over a
+// real one.
 import { describe, expect, test } from 'vitest'
 import { SessionNotFoundError } from '../../../src/errors/session-errors.js'
 import { SessionConflictError } from '../../../src/index.js'
@@ -13,7 +13,7 @@ function serve(answers: FakeAnswers = {}, options: FetchHandlerOptions = {}) {
     handler(new Request(`http://chat.example/ai/${path}`, { method: 'POST', body: '{"flowName":"A"}', ...init }))
 }
 
-/** State, reason of a new session, and code. */
+/** The state, the reason for a new session, and the code. */
 function outcomeOf({ headers }: Response): (string | null)[] {
   return ['Chat-Session-State', 'Chat-Session-Restarted', 'Chat-Error'].map((name) => headers.get(name))
 }
@@ -77,7 +77,7 @@ describe('the reply to a turn', () => {
 describe('a streamed reply', () => {
   const stream = { headers: { Accept: 'text/event-stream' } }
 
-  test('says in its headers why a new session answers, and the state in its last event', async () => {
+  test('has the reason for a new session in its headers, and the state in its last event', async () => {
     const session = { type: 'session', session: 's2', restarted: 'completed' } as const
     const reply = await serve({ stream: () => new FakeStream(session) })('run', stream)
     expect([reply.headers.get('Chat-Reply'), ...outcomeOf(reply)]).toEqual(['stream', null, 'completed', null])
@@ -159,7 +159,7 @@ describe('a request that the adapter refuses', () => {
     },
   )
 
-  test('an ID of a bad shape names no session; of two that differ nobody knows which', async () => {
+  test('a malformed ID, or two IDs that differ, name no session', async () => {
     const run = async (headers: Record<string, string>): Promise<unknown> =>
       outcomeOf(await serve()('run', { headers }))
     expect(await run({ CHAT_SESSION_ID: 'a b' })).toEqual(['none', null, 'INVALID_INPUT'])
@@ -168,7 +168,7 @@ describe('a request that the adapter refuses', () => {
     expect(await run({ CHAT_SESSION_ID: '', 'Chat-Session-Id': 'b' })).toEqual(['unknown', null, 'INVALID_INPUT'])
   })
 
-  test('for an unknown path, or on the flows, has a code and no state', async () => {
+  test('for an unknown path, or for the flows, has a code and no state', async () => {
     expect(outcomeOf(await serve()('nothing'))).toEqual([null, null, 'ROUTE_NOT_FOUND'])
     expect(outcomeOf(await serve()('flows'))).toEqual([null, null, 'METHOD_NOT_ALLOWED'])
   })

@@ -44,7 +44,7 @@ describe('the option rawHeaders', () => {
     })
   })
 
-  test('takes one away with null, also where it was not there', () => {
+  test('removes one with null, even if it was absent', () => {
     const headersOf = createRawHeaders({ 'Content-Security-Policy': null, 'cache-control': null })
     expect(headersOf('text/html')).toEqual({ 'X-Content-Type-Options': 'nosniff' })
     expect(headersOf('text/csv')).toEqual({ 'X-Content-Type-Options': 'nosniff' })

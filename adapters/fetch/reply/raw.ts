@@ -1,6 +1,6 @@
 /**
- * Raw replies: the text or the bytes alone, and the headers that keep them harmless in a browser, as the option
- * `rawHeaders` changes them.
+ * Raw replies: the text or bytes alone, with headers that make them harmless in a browser. The option `rawHeaders`
+ * changes those.
  */
 import type { RunResponseType } from '../../../src/index.js'
 import { invalidInput } from '../../../src/util/options.js'
@@ -10,7 +10,7 @@ import { safeHeaders } from './common-headers.js'
 
 const ownHeaders = /^(?:content-type|content-length|transfer-encoding|connection|chat[-_].*|access-control-.*)$/i
 
-/** Types that a browser would render with scripts: HTML, XHTML, SVG and whatever else is XML. */
+/** Types whose scripts a browser would run: HTML, XHTML, SVG and other XML. */
 const executable =
   /^(?:text\/html|text\/xsl|(?:text|application)\/xml|multipart\/x-mixed-replace|[^;\s]+\+xml)\s*(?:;|$)/i
 
@@ -32,7 +32,7 @@ export function checkRawHeaders(rawHeaders: Readonly<Record<string, string | nul
   }
 }
 
-/** The headers of raw replies, by content type. Made once: nothing is computed for a reply but the kind of its type. */
+/** The headers of raw replies, by content type. They are made once; a reply only looks up its type. */
 export function createRawHeaders(
   overrides: Readonly<Record<string, string | null>> = {},
 ): (contentType: string) => Readonly<HeaderRecord> {
@@ -50,7 +50,7 @@ function override(headers: Readonly<HeaderRecord>, overrides: Readonly<Record<st
   return result
 }
 
-/** `undefined` where the type or the bytes cannot be sent; then the envelope carries what there is. */
+/** `undefined` if the type or the bytes cannot be sent; then the envelope carries the message. */
 export function rawBody(
   { contentType, message }: RunResponseType,
   encoding: 'base64' | undefined,

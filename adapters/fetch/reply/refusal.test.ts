@@ -29,13 +29,13 @@ function endless(chunks = Number.POSITIVE_INFINITY): {
 }
 
 describe('createDrainingBody', () => {
-  test('sends the whole reply, says how long it is, and asks for the connection to be closed', async () => {
+  test('sends the whole reply with its length, and closes the connection', async () => {
     const { body, headers } = createDrainingBody(endless(2).request, 'untouched', 'zwölf', 100)
     expect(headers).toEqual({ 'Content-Length': '6', Connection: 'close' })
     await expect(new Response(body).text()).resolves.toBe('zwölf')
   })
 
-  test('the reply can be read before the rest of the body has come', async () => {
+  test('the reply can be read before the rest of the body arrives', async () => {
     const never = new ReadableStream<Uint8Array>({})
     const request = new Request('http://chat.example/', { method: 'POST', body: never, duplex: 'half' } as RequestInit)
     const reader = createDrainingBody(request, 'untouched', 'too long', 100).body.getReader()
@@ -43,25 +43,25 @@ describe('createDrainingBody', () => {
     await reader.cancel()
   })
 
-  test('reads a short rest to its end', async () => {
+  test('reads a short remainder to its end', async () => {
     const { request, state } = endless(3)
     await new Response(createDrainingBody(request, 'untouched', 'x', 100).body).text()
     expect(state).toEqual({ pulled: 3, cancelled: false })
   })
 
-  test('reads no more than the bound of a long rest, and cancels the rest', async () => {
+  test('reads a long remainder up to the bound, and cancels the rest', async () => {
     const { request, state } = endless()
     await new Response(createDrainingBody(request, 'untouched', 'x', 35).body).text()
     expect(state).toEqual({ pulled: 4, cancelled: true })
   })
 
-  test('ends the reply where the body was split, and cancelling one half of it never settles', async () => {
+  test('ends the reply if the body was split by tee() and cancelling one half never settles', async () => {
     const { request } = endless()
     const [half] = (request.body as ReadableStream<Uint8Array>).tee()
     await expect(new Response(createDrainingBody(request, half.getReader(), 'x', 35).body).text()).resolves.toBe('x')
   })
 
-  test('goes on with a reader that has read some already', async () => {
+  test('continues with a reader that has read a part already', async () => {
     const { request, state } = endless()
     const reader = request.body?.getReader()
     await reader?.read()
@@ -86,7 +86,7 @@ describe('createDrainingBody', () => {
     expect(state.cancelled).toBe(true)
   })
 
-  test('does without a body, and without one that somebody else is reading', async () => {
+  test('works without a body, and with one that is locked by another reader', async () => {
     const bodiless = new Request('http://chat.example/', { method: 'POST' })
     const locked = endless().request
     locked.body?.getReader()
@@ -96,7 +96,7 @@ describe('createDrainingBody', () => {
   })
 })
 
-describe('a rest that does not come', () => {
+describe('a remainder that does not arrive', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
@@ -131,7 +131,7 @@ describe('a rest that does not come', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('no timer is left where the rest comes, where the client goes away, and without a limit', async () => {
+  test('leaves no timer if the remainder arrives, if the client goes away, and without a limit', async () => {
     vi.useFakeTimers()
     await new Response(createDrainingBody(endless(2).request, 'untouched', 'x', 100, 5_000).body).text()
     await createDrainingBody(stalled().request, 'untouched', 'x', 100, 5_000).body.cancel()

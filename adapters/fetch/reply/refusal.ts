@@ -1,7 +1,7 @@
 /**
  * A request that this adapter refuses before the engine sees it. The function that finds the fault throws a Refusal;
  * the route handler turns it into a reply: an envelope with all five fields, as if the engine had failed it. The
- * sentences are fixed, but for numbers from the options: nothing of a request is echoed.
+ * sentences are fixed, apart from numbers from the options: no part of a request is echoed.
  */
 import type { RunResponseType } from '../../../src/index.js'
 import { codeHeader, completedHeader, type HeaderRecord, replyHeader } from '../core/header-names.js'
@@ -9,9 +9,9 @@ import { codeOfRefusal, type StatusMode, statusOfRefusal } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */
 export class Refusal extends Error {
-  /** The status under `statuses: 'precise'`. Under `'contract'` it is 400, but for 404 and 405. */
+  /** The status under `statuses: 'precise'`. Under `'contract'` it is 400, except for 404 and 405. */
   readonly preciseStatus: number
-  /** The reader of a body that was not read to its end, or `'untouched'`; `undefined` where no bytes are left. */
+  /** The reader of a body that was not read to its end, or `'untouched'`; `undefined` if no bytes are left. */
   readonly unreadBody: ReadableStreamDefaultReader<Uint8Array> | 'untouched' | undefined
 
   constructor(
@@ -25,15 +25,15 @@ export class Refusal extends Error {
   }
 }
 
-/** Makes the reply to a refused request; `extraHeaders` go on top. */
+/** Makes the reply to a refused request, with `extraHeaders` added. */
 export type RefusalReply = (request: Request, refusal: Refusal, extraHeaders: HeaderRecord | undefined) => Response
 
-/** After a body that was too late: by then its client has the reply. */
+/** How long a late body is still read. Its client has the reply by then. */
 const lateDrainMs = 1_000
 
 /**
  * @param statuses - see the option of that name; 404 and 405 are the same in both modes
- * @param maxDrainBytes - how much of a body that is too long is read and thrown away
+ * @param maxDrainBytes - how much of an oversized body is read and discarded
  * @param maxDrainMs - for how long
  */
 export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number, maxDrainMs: number): RefusalReply {
@@ -62,13 +62,13 @@ export function createRefusalReply(statuses: StatusMode, maxDrainBytes: number, 
 }
 
 /**
- * The body and the extra headers of a reply to a request whose body was too long, or too late, to read. Closing the
- * connection on unread bytes makes the operating system drop the reply as well. So the reply is sent at once and left
- * open while a bounded rest of the body is read and thrown away, and only then ends, together with the connection.
+ * The body and the extra headers of a reply to a request whose body was too long, or too late, to read. If a connection
+ * closes with unread bytes, the operating system drops the reply too. So the reply is sent at once but stays open while
+ * a bounded remainder of the body is read and discarded; then the reply and the connection end.
  *
  * @param text - the reply
- * @param maxDrainBytes - how much of the rest is read
- * @param maxDrainMs - for how long; `Infinity` for as long as it comes
+ * @param maxDrainBytes - how much of the remainder is read
+ * @param maxDrainMs - for how long; `Infinity` for no limit
  */
 export function createDrainingBody(
   request: Request,
@@ -91,8 +91,8 @@ export function createDrainingBody(
   }
 
   /**
-   * Nobody waits for it: one half of a body that a runtime has split by `tee()` stays pending until the other half is
-   * cancelled, too.
+   * Not awaited: if a runtime has split the body by `tee()`, cancelling one half stays pending until the other half is
+   * cancelled too.
    */
   function cancelRest(): void {
     reader?.cancel().catch(() => {})
@@ -103,11 +103,11 @@ export function createDrainingBody(
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       controller.enqueue(bytes)
-      // It ends a read that waits, and so the draining.
+      // This ends a waiting read, and with it the draining.
       if (reader !== undefined && maxDrainMs !== Number.POSITIVE_INFINITY) timer = setTimeout(cancelRest, maxDrainMs)
       const close = (): void => {
         clearTimeout(timer)
-        // Throws where the client went away first and the reply is closed already.
+        // Throws if the client went away first and the reply is closed already.
         try {
           controller.close()
         } catch {}

@@ -34,7 +34,7 @@ describe('statusOf', () => {
     expect(statusOf(errorOf(code), 'contract')).toBe(400)
   })
 
-  test('a full queue is 429, another limit is not', () => {
+  test('a full queue is 429, unlike any other limit', () => {
     const passed = (limit: string): number =>
       statusOf(new LimitExceededError({ limit, value: 1, problem: 'x' }), 'precise')
     expect(passed('maxQueuedTurnsPerSession')).toBe(429)

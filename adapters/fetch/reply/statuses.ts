@@ -1,16 +1,16 @@
 /**
- * The HTTP status of a failure. The contract has one for all, 400; an application that asks for `statuses: 'precise'`
- * gets the status of the error's code. Also the code of what the adapter refuses, by that status.
+ * The HTTP status of a failure: 400 for all in the contract, or by error code with `statuses: 'precise'`. Also the
+ * error code of a request that the adapter refuses.
  */
 import { factsOf } from '../../../src/errors/error-facts.js'
 import type { AnyFlowError } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import { internalCode } from './outcome.js'
 
-/** Which status a failure has: see the option `statuses`. */
+/** The value of the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
 
-/** The status of `LIMIT_EXCEEDED` where the queue of a session is full. */
+/** The status of `LIMIT_EXCEEDED` if the queue of a session is full. */
 export const fullQueueStatus = 429
 
 /** The codes of requests that the adapter refuses, by their precise status. All others are `INVALID_INPUT`. */
@@ -28,17 +28,17 @@ export function codeOfRefusal(preciseStatus: number): string {
   return refused.get(preciseStatus) ?? 'INVALID_INPUT'
 }
 
-/** The status of a request that the adapter refuses. What is said about the route is the same in both modes. */
+/** The status of a request that the adapter refuses. 404 and 405 are the same in both modes. */
 export function statusOfRefusal(preciseStatus: number, mode: StatusMode): number {
   return mode === 'precise' || preciseStatus === 404 || preciseStatus === 405 ? preciseStatus : 400
 }
 
-/** Whether a request that failed with this status may succeed in a moment. */
+/** Whether a request that failed with this status may succeed if it is sent again soon. */
 export function isPassing(status: number): boolean {
   return status === 429 || status === 503
 }
 
-/** Adds when a request may be sent again, to a reply with a status that passes. */
+/** Adds `Retry-After` to a reply with a temporary status. */
 export function addRetryAfter(headers: HeaderRecord, status: number): void {
   if (isPassing(status)) headers['Retry-After'] = '1'
 }
@@ -47,7 +47,7 @@ export function addRetryAfter(headers: HeaderRecord, status: number): void {
 export function statusOf(error: AnyFlowError | undefined, mode: StatusMode): number {
   if (mode === 'contract') return 400
   if (error === undefined) return 500
-  // A full queue passes: the same request may succeed in a moment. No other limit does.
+  // A full queue is temporary: the same request may succeed soon. No other limit is.
   if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return fullQueueStatus
   return factsOf(error.code).precise
 }

@@ -34,7 +34,7 @@ function open(events: FakeStream, heartbeatMs = 15_000) {
   return { reader, read, reported }
 }
 
-/** Lets everything run that waits for nothing. */
+/** Runs all pending microtasks. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('reading', () => {
@@ -50,7 +50,7 @@ describe('reading', () => {
     expect([events.asked, events.left, reported]).toEqual([4, 1, []])
   })
 
-  test('a piece is asked for when the reader wants one, and not before', async () => {
+  test('a piece is pulled only when the reader asks for it', async () => {
     const events = new FakeStream(delta('a'), delta('b'), delta('c'))
     const { read } = open(events)
     await settle()
@@ -68,7 +68,7 @@ describe('reading', () => {
 })
 
 describe('a reader that goes away', () => {
-  test('while a piece is on its way leaves the stream, and resolves when the turn is over', async () => {
+  test('while a piece is pending leaves the stream, and resolves when the turn is over', async () => {
     const events = new FakeStream()
     let over: (value?: unknown) => void = () => {}
     events.whenLeft = new Promise((resolve) => {
@@ -89,16 +89,16 @@ describe('a reader that goes away', () => {
     expect([await reading, resolved, reported]).toEqual([undefined, true, []])
   })
 
-  test('before it has read anything leaves the stream', async () => {
+  test('before its first read leaves the stream', async () => {
     const events = new FakeStream(delta('a'))
     const { reader } = open(events)
     await reader.cancel()
     expect([events.asked, events.left]).toEqual([0, 1])
   })
 
-  test('a piece that comes after that is dropped', async () => {
+  test('drops a piece that comes later', async () => {
     const events = new FakeStream()
-    // Leaving alone does not end the question under way here.
+    // Leaving does not end the pending read here.
     events.return = async () => ({ done: true, value: undefined })
     const { reader, read, reported } = open(events)
     await read()
@@ -110,7 +110,7 @@ describe('a reader that goes away', () => {
     expect([await reading, reported]).toEqual([undefined, []])
   })
 
-  test('resolves where a stream cannot be left, which is reported', async () => {
+  test('resolves if leaving the stream fails, and reports it', async () => {
     const events = new FakeStream()
     events.whenLeft = Promise.reject(new Error('stuck'))
     const { reader, reported } = open(events)
@@ -119,7 +119,7 @@ describe('a reader that goes away', () => {
   })
 })
 
-describe('a stream that no engine makes', () => {
+describe('a broken stream', () => {
   test('that throws ends with a failure, and the error is reported', async () => {
     const events = new FakeStream()
     events.fail(new Error('secret'))
@@ -142,7 +142,7 @@ describe('a stream that no engine makes', () => {
 })
 
 describe('the heartbeat', () => {
-  test('is a comment in each period in which a reader waits, and counts as no event', async () => {
+  test('is a comment in each period in which a reader waits, and is not counted as an event', async () => {
     const events = new FakeStream()
     const { read } = open(events, 1_000)
     await read()
@@ -158,7 +158,7 @@ describe('the heartbeat', () => {
     expect(await reading).toBe('event: text-delta\nid: 2\ndata: {"text":"a"}\n\n')
   })
 
-  test('waits with the reader: one comment at most lies ready for one that has stalled', async () => {
+  test('queues at most one comment for a stalled reader', async () => {
     const events = new FakeStream()
     const { read } = open(events, 1_000)
     await read()
@@ -171,7 +171,7 @@ describe('the heartbeat', () => {
     expect(await read()).toBe('event: text-delta\nid: 2\ndata: {"text":"a"}\n\n')
   })
 
-  test('has no timer before somebody waits, and none for longer than a period after nobody does', async () => {
+  test('has no timer before a reader waits, and ends its timer within one period after the reader stops', async () => {
     const events = new FakeStream(delta('a'))
     const { read } = open(events, 1_000)
     await read()

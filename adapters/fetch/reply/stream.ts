@@ -1,6 +1,6 @@
 /**
- * The streamed reply to a turn, and its body: it asks the engine for the next piece only when the reader wants more,
- * sends a comment now and then while there is nothing to send, and leaves the stream when the reader goes away.
+ * The streamed reply to a turn. Its body pulls the next piece from the engine only when the reader wants more, sends
+ * comments during silence, and leaves the stream when the reader goes away.
  */
 import type { FlowStream, FlowStreamEvent } from '../../../src/index.js'
 import { type HeaderRecord, replyHeader } from '../core/header-names.js'
@@ -9,20 +9,20 @@ import { encodeEvent, eventStreamHeaders, type SentEvent } from './event-stream.
 import { Heartbeat } from './heartbeat.js'
 import { addOriginHeaders } from './outcome.js'
 
-/** What the body of one reply is made from. */
+/** The parts of one reply's body. */
 export interface StreamSource {
-  /** The piece that was read already. */
+  /** The piece that has been read already. */
   readonly first: FlowStreamEvent
-  /** The rest. */
+  /** The remaining pieces. */
   readonly events: FlowStream
   readonly heartbeatMs: number
   /** Whether pieces that name steps and tools are sent. */
   readonly details: boolean
-  /** Is called with what the stream threw, which it should not. */
+  /** Receives an error thrown by the stream, which should never throw. */
   readonly report: (error: unknown) => void
 }
 
-/** The reply to `POST /run` as server-sent events. `first` is the piece that its headers are made from. */
+/** The reply to `POST /run` as server-sent events. Its headers come from the piece `first`. */
 export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, 'dashed' | 'headers'>): Response {
   const headers: HeaderRecord = {
     ...form.headers,
@@ -37,7 +37,7 @@ export function replyWithStream(source: StreamSource, form: Pick<RunReplyForm, '
   return new Response(createStreamBody(source), { status: 200, headers })
 }
 
-/** The bytes of the event stream. Never fails: what goes wrong is its last event. */
+/** The bytes of the event stream. It never fails: an error becomes its last event. */
 export function createStreamBody(source: StreamSource): ReadableStream<Uint8Array> {
   // Nothing is read ahead.
   return new ReadableStream(new StreamBody(source), { highWaterMark: 0 })
@@ -48,7 +48,7 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   readonly #source: StreamSource
   readonly #encoder = new TextEncoder()
-  /** How many events were sent: the IDs of those that have none. */
+  /** How many events were sent; the ID of an event that has none. */
   #sent = 0
   #session = ''
   #ended = false
@@ -84,7 +84,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     }
   }
 
-  /** The names of steps and tools say how the application is built. */
+  /** The names of steps and tools reveal how the application is built. */
   #isSent({ type }: FlowStreamEvent): boolean {
     return this.#source.details || !(type === 'step' || type === 'tool-start' || type === 'tool-end')
   }
@@ -111,9 +111,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   }
 }
 
-/**
- * Whether clients can send an ID back in a header. An object that stands in front of an engine may have none, or any.
- */
+/** Whether clients can send an ID back in a header. An engine wrapper may give none, or anything. */
 function isEventId(id: unknown): id is string {
   return typeof id === 'string' && /^[\x21-\x7e]{1,512}$/.test(id)
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { takeArrivedBody } from './arrived-body.js'
 import { createBodyReader } from './body.js'
 
-/** A request as a Node server makes it: the message of its socket is in a property with a symbol. */
+/** A request as a Node server makes it, with the socket's message under a symbol. */
 function requestWith(message: unknown): Request {
   const request = new Request('http://chat.example/ai/run', { method: 'POST', headers: { 'Content-Length': '4' } })
   return Object.assign(request, { [Symbol('incoming')]: message })
@@ -11,7 +11,7 @@ function requestWith(message: unknown): Request {
 const bytes = new TextEncoder().encode('0123')
 const arrived = { readableFlowing: null, readableLength: 4, read: (): unknown => bytes }
 
-test('a body that has arrived whole is taken at once', async () => {
+test('a body that has fully arrived is taken at once', async () => {
   expect(takeArrivedBody(requestWith(arrived), 4)).toBe(bytes)
   await expect(createBodyReader(10)(requestWith(arrived))).resolves.toBe('0123')
   const empty = { readableFlowing: null, readableLength: 0, read: () => null }
@@ -28,7 +28,7 @@ test.each([
   expect(takeArrivedBody(requestWith(message), 4)).toBeUndefined()
 })
 
-test('no more than what was declared is ever taken, whatever else the message gives', async () => {
+test('never takes more than the declared length, whatever the message gives', async () => {
   const lying = { ...arrived, read: () => new Uint8Array(400) }
   await expect(createBodyReader(10)(requestWith(lying))).rejects.toThrow(
     'The request body does not have the length that Content-Length says.',

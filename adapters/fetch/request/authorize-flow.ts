@@ -1,14 +1,12 @@
 /**
- * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like one that is
- * not registered: the engine answers, so that the reply shows nothing else.
+ * Asks the application whether a caller may run a flow. A flow that the caller may not run is treated like an
+ * unregistered one: the engine makes the reply, so the two cannot be told apart.
  */
 
 import type { ServedEngine } from '../core/served-engine.js'
 import { AuthorizationRefusal } from './authorize.js'
 
-/**
- * Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} where there is no valid answer.
- */
+/** Whether the caller may run a registered flow. Throws an {@link AuthorizationRefusal} if there is no valid answer. */
 export type FlowCheck = (principal: string | undefined, flowName: string, request: Request) => Promise<boolean>
 
 /** @param authorizeFlow - the option */
@@ -28,7 +26,7 @@ export function createFlowCheck(
   }
 }
 
-/** The registered name of a flow that is named by its own or by a former name; `undefined` where there is none. */
+/** The registered name of a flow, found by its current or a former name; `undefined` if there is none. */
 export function registeredName(
   engine: Pick<ServedEngine, 'getFlowNames' | 'getFlow'>,
   flowName: string,

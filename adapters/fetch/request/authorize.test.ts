@@ -3,7 +3,7 @@ import { type Authorize, askAuthorize } from './authorize.js'
 
 const request = new Request('http://chat.example/ai/run', { method: 'POST' })
 
-/** What the adapter makes of an answer of `authorize`: the caller, or what the operator is given to read. */
+/** The result of an answer of `authorize`: the caller, or the error that the operator reads. */
 async function ask(answer: unknown, missingPrincipal?: string): Promise<unknown> {
   const reported: unknown[] = []
   const authorize = (() => answer) as Authorize
@@ -102,7 +102,7 @@ describe('what authorize returned', () => {
     expect(await ask(answer, missing)).toBe(missing)
   })
 
-  test('a principal and a Response pass where a principal is required', async () => {
+  test('a principal and a Response pass if a principal is required', async () => {
     expect(await ask({ principal: 'alice' }, missing)).toEqual({ principal: 'alice' })
     const response = new Response(null, { status: 401 })
     expect(await ask(response, missing)).toBe(response)

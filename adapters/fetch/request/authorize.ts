@@ -1,6 +1,6 @@
 /**
- * Asks the application who sent a request. This module decides what counts as an answer; anything else, an error
- * included, refuses the request. What a principal may do with a session is decided in `src/engine`.
+ * Asks the application who sent a request. This module decides which answers are valid; anything else, an error
+ * included, refuses the request. `src/engine` decides what a principal may do with a session.
  */
 import type { JsonObject } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
@@ -8,26 +8,26 @@ import { withCommonHeaders } from '../reply/common-headers.js'
 import { Refusal } from '../reply/refusal.js'
 import { isObject } from './is-object.js'
 
-/** Who calls, as `authorize` says. An object with any other key is refused. */
+/** The caller, as identified by `authorize`. An object with any other key is refused. */
 export interface AuthorizedCaller {
   /**
-   * The caller's stable name, such as a user ID; not empty. It becomes the owner of the sessions the caller starts. The
-   * session of another owner is treated as an unknown one. Leave the key out to let the caller in without an owner:
-   * then only sessions without an owner can be reached. A key whose value is `undefined` is refused.
+   * The caller's stable name, such as a user ID; not empty. It becomes the owner of the sessions that the caller
+   * starts. A session of another owner looks like an unknown one. Leave the key out to let the caller in without an
+   * owner: then the caller reaches only sessions without an owner. A key whose value is `undefined` is refused.
    */
   readonly principal?: string
   /**
-   * Facts about the caller for flows to read in `turn.context`, as plain JSON. They are never stored, and no `config`
-   * of a client can override them. A key named `config` is not allowed.
+   * Facts about the caller for flows to read in `turn.context`, as plain JSON. They are never stored, and a client's
+   * `config` cannot override them. A key named `config` is not allowed.
    */
   readonly context?: JsonObject | undefined
 }
 
 /**
- * The option `authorize`. An object says who calls; a `Response` refuses the request and is sent as it is. **Nothing,
- * and an object without `principal`, let the caller in without an owner**, unless `requirePrincipal` is set. If it
- * throws, or returns anything else, nothing is run and the client gets a fixed sentence. To read the body, read
- * `request.clone()`.
+ * The option `authorize`. An object identifies the caller; a `Response` refuses the request and is sent as it is. **If
+ * it returns nothing, or an object without `principal`, the caller is let in without an owner**, unless
+ * `requirePrincipal` is set. If it throws, or returns anything else, no turn runs and the client gets a fixed sentence.
+ * To read the body, read `request.clone()`.
  */
 export type Authorize = (
   request: Request,
@@ -35,7 +35,7 @@ export type Authorize = (
 
 /** Refuses a request because of `authorize` or `authorizeFlow`. The client gets a fixed sentence. */
 export class AuthorizationRefusal extends Refusal {
-  /** `principal`: none was named, although one is required. */
+  /** `principal`: a principal is required, and none was named. */
   readonly reason: 'error' | 'principal'
 
   constructor(reason: 'error' | 'principal') {
@@ -45,10 +45,10 @@ export class AuthorizationRefusal extends Refusal {
 }
 
 /**
- * Asks `authorize`; throws an {@link AuthorizationRefusal} where it threw or did not return a valid answer.
+ * Calls `authorize`; throws an {@link AuthorizationRefusal} if it threw or returned an invalid answer.
  *
- * @param missingPrincipal - What `onError` receives for a caller without a principal, who is refused;
- * `undefined` if none is required.
+ * @param missingPrincipal - the message that `onError` receives for a caller without a principal; `undefined` if none
+ * is required
  */
 export async function askAuthorize(
   authorize: Authorize,
@@ -70,7 +70,7 @@ export async function askAuthorize(
   throw new AuthorizationRefusal('principal')
 }
 
-/** The reply of `authorize`. One that cannot be sent, as `Response.error()`, is an error of `authorize`. */
+/** The `Response` of `authorize`. One that cannot be sent, such as `Response.error()`, is an error of `authorize`. */
 export function replyOfAuthorize(
   response: Response,
   headers: HeaderRecord,
@@ -85,8 +85,8 @@ export function replyOfAuthorize(
 }
 
 /**
- * What is wrong with the `context` of the caller, where a turn failed because of it. The engine knows it as
- * `serverContext`; the mistake is not the client's, and the text is for the operator.
+ * The problem with the caller's `context`, if a turn failed because of it. The engine calls it `serverContext`. The
+ * client made no mistake, so the text is for the operator.
  */
 export function contextError(error: Error | undefined): TypeError | undefined {
   if (error === undefined || !/^(The nesting of )?serverContext\b/.test(error.message)) return undefined
@@ -94,7 +94,7 @@ export function contextError(error: Error | undefined): TypeError | undefined {
   return new TypeError(`authorize returned an invalid context. ${problem}`, { cause: error })
 }
 
-/** Refuses the request where the engine refused the `context` of the caller. */
+/** Refuses the request if the engine refused the caller's `context`. */
 export function refuseContext(error: Error | undefined, onError: (error: unknown) => void): void {
   const problem = contextError(error)
   if (problem === undefined) return
@@ -102,7 +102,7 @@ export function refuseContext(error: Error | undefined, onError: (error: unknown
   throw new AuthorizationRefusal('error')
 }
 
-/** Not by `instanceof`: some servers replace the global `Response`, and the platform's own is then of another class. */
+/** Not by `instanceof`: some servers replace the global `Response`, so the platform's own has another class. */
 export function isResponse(value: unknown): value is Response {
   return Object.prototype.toString.call(value) === '[object Response]'
 }
@@ -110,8 +110,8 @@ export function isResponse(value: unknown): value is Response {
 const form = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
 
 /**
- * Refuses every object that could be meant to name a caller and does not: without a principal the caller would get into
- * the sessions of everyone else without one.
+ * Refuses every object that looks like an attempt to name a caller but does not: without a principal, the caller could
+ * reach the sessions of every other caller without one.
  */
 function callerFrom(answer: unknown): AuthorizedCaller {
   if (!isObject(answer)) throw new TypeError(`authorize returned ${nameOf(answer)}. ${form}`)
@@ -124,7 +124,7 @@ function callerFrom(answer: unknown): AuthorizedCaller {
       'authorize returned a principal that is not a non-empty string. Leave the key out to let the caller in without an owner.',
     )
   }
-  // Such as a Map, or a user whose fields are private: it has no keys, and would pass for an empty object.
+  // A Map, or a user with private fields, has no keys and would pass as an empty object.
   if (!isNamed && !isPlain(answer)) throw new TypeError(`authorize returned an object of a class. ${form}`)
   if (context !== undefined && !isObject(context)) {
     throw new TypeError(`authorize returned a context that is not an object. ${form}`)
@@ -142,6 +142,6 @@ function nameOf(answer: unknown): string {
 
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value)
-  // The Object.prototype of another realm is known by a method of its own.
+  // The Object.prototype of another realm has this own method.
   return prototype === null || Object.hasOwn(prototype as object, 'isPrototypeOf')
 }

@@ -13,7 +13,7 @@ function post(body: BodyInit | null, headers: Record<string, string> = {}): Requ
   } as RequestInit)
 }
 
-/** A body that gives one chunk each time it is read, and counts how often that was. */
+/** A body that gives one chunk per read, and counts the reads. */
 function streamOf(chunks: readonly Uint8Array[]): { stream: ReadableStream<Uint8Array>; pulled: () => number } {
   let next = 0
   const stream = new ReadableStream<Uint8Array>(
@@ -76,7 +76,7 @@ describe('with a Content-Length', () => {
 })
 
 describe('without a Content-Length', () => {
-  test('joins the chunks, also where one splits a character', async () => {
+  test('joins the chunks, even if one splits a character', async () => {
     const [first, second, third] = [bytesOf('ab'), bytesOf('ö').slice(0, 1), bytesOf('ö').slice(1)]
     await expect(createBodyReader(10)(post(streamOf([first, second, third]).stream))).resolves.toBe('abö')
   })
@@ -99,7 +99,7 @@ describe('without a Content-Length', () => {
   })
 })
 
-test('an empty text of a body that came in chunks was read before', () => {
+test('an empty text from a chunked body means that it was read before', () => {
   const chunked = new Headers({ 'Transfer-Encoding': 'chunked' })
   expect(() => checkUnread('', chunked)).toThrow(/^The request body was read before the handler got the request, /)
   expect(() => checkUnread('{}', chunked)).not.toThrow()
@@ -126,7 +126,7 @@ describe('a body that cannot be read', () => {
     await expect(createBodyReader(10)(post(new Uint8Array([0xef, 0xbb, 0xbf, 0x7b])))).resolves.toBe('{')
   })
 
-  test('one that was read already, and one that breaks off', async () => {
+  test('a body that was read already, and one that breaks off', async () => {
     const used = post('0123')
     await used.text()
     const released = post('0123')
@@ -169,7 +169,7 @@ describe('readRunBody', () => {
     expect(readRunBody(text, 64)).toEqual(expected)
   })
 
-  test('passes an own __proto__ in config on as it is, for the engine to refuse', () => {
+  test('passes an own __proto__ in config on, for the engine to refuse', () => {
     const { config } = readRunBody('{"flowName":"A","config":{"__proto__":{"admin":true}}}', 64)
     expect(Object.keys(config ?? {})).toEqual(['__proto__'])
   })
@@ -275,7 +275,7 @@ describe('the time for a body', () => {
     })
   })
 
-  test('is over: what still comes is left to the refusal, which reads on', async () => {
+  test('is over: the refusal reads what still comes', async () => {
     let body: ReadableStreamDefaultController<Uint8Array> | undefined
     const stream = new ReadableStream<Uint8Array>({
       start(controller) {
@@ -285,7 +285,7 @@ describe('the time for a body', () => {
     const reading = createBodyReader(10, 30_000)(post(stream)).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(30_000)
     const { unreadBody } = (await reading) as Refusal
-    // This one was waited for before the time was over.
+    // This read began before the time was over.
     body?.enqueue(bytesOf('a'))
     await vi.advanceTimersByTimeAsync(0)
     body?.enqueue(bytesOf('b'))
@@ -293,13 +293,13 @@ describe('the time for a body', () => {
     expect(await (unreadBody as ReadableStreamDefaultReader).read()).toEqual({ done: false, value: bytesOf('b') })
   })
 
-  test('leaves no timer behind, whatever becomes of the body', async () => {
+  test('leaves no timer behind, however the body ends', async () => {
     await createBodyReader(10, 30_000)(post('0123'))
     await expect(createBodyReader(3, 30_000)(post('0123'))).rejects.toMatchObject({ preciseStatus: 413 })
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('has no end with Infinity', async () => {
+  test('is unlimited with Infinity', async () => {
     void createBodyReader(10, Number.POSITIVE_INFINITY)(post(new ReadableStream()))
     await vi.advanceTimersByTimeAsync(0)
     expect(vi.getTimerCount()).toBe(0)

@@ -1,7 +1,6 @@
 /**
- * The body of a request: read as text, bounded in size and in time, and refused where it is not valid UTF-8; then the
- * fields of a run request, their types, and how deep its JSON may be nested. Sizes and the rules for values inside
- * `config` are the engine's.
+ * Reads the body of a request as text, bounded in size and time, and refuses invalid UTF-8. Then checks the fields of a
+ * run request, their types, and how deep its JSON is nested. The engine checks sizes and the values inside `config`.
  */
 import type { FlowRunInput, JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
@@ -13,7 +12,7 @@ export type BodyReader = (request: Request) => Promise<string>
 
 /**
  * @param maxBodyBytes - the most bytes a body may have, whatever its `Content-Length` says
- * @param bodyTimeoutMs - how long it may take to arrive; `Infinity` for ever
+ * @param bodyTimeoutMs - how long it may take to arrive; `Infinity` for no limit
  */
 export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = Number.POSITIVE_INFINITY): BodyReader {
   const decoder = new TextDecoder('utf-8', { fatal: true })
@@ -27,7 +26,7 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
     let length = 0
     while (true) {
       const { done, value } = await reader.read()
-      // What still comes belongs to the refusal, which reads on.
+      // The refusal reads what still comes.
       if (done || isLate()) return join(chunks, length)
       length += value.byteLength
       if (length > maxBodyBytes) throw tooLarge(reader)
@@ -58,7 +57,7 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
       return request.body === null ? new Uint8Array() : await readStream(request.body)
     } catch (error) {
       if (error instanceof Refusal) throw error
-      // The client went away, or `authorize` has read the body.
+      // The client went away, or `authorize` read the body.
       throw new Refusal('The request body could not be read.')
     }
   }
@@ -74,12 +73,12 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
   return async function readBody(request) {
     const declared = declaredLengthOf(request)
     if (declared !== undefined && declared > maxBodyBytes) throw tooLarge('untouched')
-    // A Node server has the body a moment after it has called its handler.
+    // On a Node server the body arrives just after the handler is called.
     await undefined
     const arrived = declared === undefined ? undefined : takeArrivedBody(request, declared)
     const bytes = arrived ?? (await readBytes(request))
     if (declared !== undefined && bytes.byteLength !== declared) {
-      // Nothing is left of a message that a body parser of a Node framework has read.
+      // A body parser of a Node framework leaves nothing to read.
       if (bytes.byteLength === 0) throw readBefore()
       throw new Refusal('The request body does not have the length that Content-Length says.')
     }
@@ -88,7 +87,7 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
 }
 
 /**
- * @throws Refusal where nothing is left of a body that came in chunks: a body parser has read it. A turn needs a body.
+ * @throws Refusal if a chunked body is empty: a body parser has read it. A turn needs a body.
  */
 export function checkUnread(text: string, headers: Headers): void {
   if (text === '' && headers.has('transfer-encoding')) throw readBefore()
@@ -118,7 +117,7 @@ function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
   return bytes
 }
 
-/** The fields of `POST /run` that count. All others are ignored. */
+/** The fields of `POST /run`. All others are ignored. */
 export interface RunBody {
   readonly flowName: string
   readonly message: string
@@ -164,7 +163,7 @@ export function parseObject(text: string, maxJsonDepth: number): JsonObject {
   return value as JsonObject
 }
 
-/** Level by level instead of by recursion, which tens of thousands of brackets would overflow. */
+/** Goes level by level: tens of thousands of brackets would overflow a recursion. */
 function isDeeperThan(value: unknown, limit: number): boolean {
   let level = isContainer(value) ? [value] : []
   for (let depth = 1; level.length > 0; depth++) {

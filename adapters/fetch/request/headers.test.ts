@@ -51,7 +51,7 @@ describe('readSessionHeader', () => {
   )
 })
 
-describe('the state of the session that a refused request names', () => {
+describe('the session state of a refused request', () => {
   test.each([
     [{}, 'none'],
     [{ CHAT_SESSION_ID: '' }, 'none'],
@@ -146,7 +146,7 @@ describe('asksForStream', () => {
     expect(asks(accept)).toBe(false)
   })
 
-  test('no header does not', () => {
+  test('no header asks for none', () => {
     expect(asksForStream(new Headers())).toBe(false)
   })
 

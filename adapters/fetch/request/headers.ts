@@ -1,16 +1,16 @@
 /**
- * What the headers of a request say: which session it names, that its body is JSON, and whether the reply is to be a
- * stream. Whether there is such a session is for the engine to say.
+ * Reads the headers of a request: the session ID, the content type of the body, and whether the client wants a stream.
+ * The engine finds out whether the session exists.
  */
 import { isJsonMediaType, isSessionId } from '../../../src/util/patterns.js'
 import { dashedSessionHeader, sessionHeader } from '../core/header-names.js'
 import { Refusal } from '../reply/refusal.js'
 
-/** What a request says about its session. */
+/** The session that a request names. */
 export interface NamedSession {
   /** The session ID; empty for a new session. */
   readonly sessionId: string
-  /** Whether the form with dashes was used, even with an empty value; then the reply has it too. */
+  /** Whether the header with dashes was sent, even if empty; then the reply has it too. */
   readonly dashed: boolean
 }
 
@@ -30,15 +30,15 @@ export function readSessionHeader(headers: Headers): NamedSession {
   return { sessionId, dashed: dashed !== null }
 }
 
-/** The state of the session that a refused request names: nobody has looked. */
+/** The session state of a refused request. The store was not read, so it is unknown. */
 export function stateOfRequest(headers: Headers): 'none' | 'unknown' {
   const sent = headers.get(sessionHeader) || headers.get(dashedSessionHeader) || ''
   return isSessionId(sent) ? 'unknown' : 'none'
 }
 
 /**
- * Refuses a body that is declared as something other than JSON when it comes from a web page: a form on a foreign site
- * can send plain text without asking, but JSON only if CORS allows it.
+ * Refuses a body from a web page that is not declared as JSON: a form on a foreign site can send plain text without
+ * permission, but JSON only if CORS allows it.
  */
 export function checkContentType(request: Request): void {
   if (request.headers.get('origin') === null) return
@@ -52,11 +52,11 @@ const weight = /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/
 
 /**
  * Whether a request asks for its reply as server-sent events. Its Accept header decides (RFC 9110, section 12.5.1): the
- * type has to be named, because a client without a preference sends any type; and JSON must not be wanted more.
+ * type must be named, because a client without a preference accepts any type, and JSON must not have a higher weight.
  */
 export function asksForStream(headers: Headers): boolean {
   const accept = headers.get('accept')
-  // Most requests do not name an event stream, and their header is not parsed.
+  // Most requests do not name an event stream, so their header need not be parsed.
   return accept !== null && eventStream.test(accept) && prefersStream(accept)
 }
 
@@ -73,7 +73,7 @@ function prefersStream(accept: string): boolean {
   return stream > 0 && stream >= json
 }
 
-/** 1 by default; `undefined` for a weight that is not valid, whose range is then ignored. */
+/** 1 by default; `undefined` for an invalid weight, whose range is then ignored. */
 function weightOf(parameters: readonly string[]): number | undefined {
   const parameter = parameters.find((text) => /^q\s*=/.test(text))
   if (parameter === undefined) return 1
@@ -81,7 +81,7 @@ function weightOf(parameters: readonly string[]): number | undefined {
   return weight.test(value) ? Number(value) : undefined
 }
 
-/** The parts between separators, in lower case. A separator in a quoted string separates nothing. */
+/** The parts between separators, in lower case. A separator in a quoted string does not count. */
 function split(text: string, separator: string): string[] {
   const parts: string[] = []
   let start = 0

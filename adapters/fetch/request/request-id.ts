@@ -1,6 +1,6 @@
 /**
- * The ID of a request: the one that the client or a proxy has sent, where it is short and harmless, or a random one. It
- * is in the reply, in the engine's events and in its logs. What was sent otherwise is echoed nowhere.
+ * The ID of a request: the one that the client or a proxy sent, if it is short and harmless, otherwise a random one. It
+ * appears in the reply, in the engine's events and in its logs. Any other value is never echoed.
  */
 import { isRequestId } from '../../../src/util/patterns.js'
 import { createRandomId } from '../../../src/util/random-id.js'

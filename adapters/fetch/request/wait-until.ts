@@ -1,10 +1,10 @@
-/** What a runtime passes along with a request, for work that is left when the reply was sent. */
+/** Finds the runtime's `waitUntil`, for work that outlives the reply. */
 import { isObject } from './is-object.js'
 
-/** Keeps the runtime alive until some work has ended. */
+/** Keeps the runtime alive until the work has ended. */
 export type WaitUntil = (work: Promise<unknown>) => void
 
-/** The `waitUntil` of what a runtime passes along: Bun passes its server, Deno the address, workerd the environment. */
+/** The `waitUntil` of the second argument. Bun passes its server there, Deno the address, workerd the environment. */
 export function waitUntilOf(runtime: unknown): WaitUntil | undefined {
   if (!isObject(runtime) || typeof runtime.waitUntil !== 'function') return undefined
   // Called as a method: runtimes refuse it without its `this`.
@@ -12,8 +12,8 @@ export function waitUntilOf(runtime: unknown): WaitUntil | undefined {
 }
 
 /**
- * Has the runtime go on until some work has ended, although the client may have gone away. What `waitUntil` throws, or
- * rejects with, goes to `report`: the work is done all the same. Never rejects.
+ * Keeps the runtime running until the work has ended, even if the client has gone away. If `waitUntil` throws or
+ * rejects, `report` receives the error, and the work is done all the same. Never rejects.
  */
 export async function keepAlive(
   waitUntil: WaitUntil | undefined,

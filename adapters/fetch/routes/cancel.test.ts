@@ -31,7 +31,7 @@ describe.each(callers)('cancel %s', (_name, options, owner, cancelled) => {
   })
 })
 
-test('the owner is asked for by name, and an empty ID is not asked for', async () => {
+test('passes the owner, and does not pass an empty ID', async () => {
   const engine = createFakeEngine()
   await cancel(engine, 's7', { authorize: () => ({ principal: 'ada' }) })
   await cancel(engine, 's7')
@@ -50,7 +50,7 @@ test('a caller who is refused cancels nothing', async () => {
   expect(engine.cancellations).toEqual([])
 })
 
-test('an object in front of an engine that has no cancel cancels nothing', async () => {
+test('an engine wrapper without cancel cancels nothing', async () => {
   const { cancel: _cancel, ...engine } = createFakeEngine()
   expect(await cancel(engine, 's7')).toEqual([200, { success: true, session: 's7', cancelled: false }])
 })

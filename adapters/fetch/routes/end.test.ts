@@ -29,14 +29,14 @@ describe.each(callers)('the end of a session, %s', (_name, options, owner) => {
     expect(backing.size).toBe(0)
   })
 
-  test('deletes one that is malformed, or of a layout that was never written', async () => {
+  test('deletes a malformed one, and one of a layout that never existed', async () => {
     const { end, session, rewrite, backing } = await served(options, owner)
     await rewrite(session, (document) => Object.assign(document, { version: 0, history: 'lost' }))
     expect((await end())[1]).toEqual({ success: true, session })
     expect(backing.size).toBe(0)
   })
 
-  test('is refused where a newer release stored it, and its bytes stay', async () => {
+  test('is refused if a newer release stored the session, and its bytes stay', async () => {
     const { end, session, rewrite, stored, engine, backing } = await served(options, owner)
     await rewrite(session, (document) => Object.assign(document, { version: 3, flow: 'elsewhere' }))
     const before = await stored(session)
@@ -56,7 +56,7 @@ describe.each(callers)('the end of a session, %s', (_name, options, owner) => {
   })
 })
 
-test('without authorize, a session that has an owner is as good as unknown', async () => {
+test('without authorize, a session that has an owner looks unknown', async () => {
   const { end, session, stored } = await served({}, 'ada')
   const before = await stored(session)
   expect((await end())[1]).toMatchObject({ success: true })

@@ -8,7 +8,7 @@ import type { AuthorizedCaller } from '../request/authorize.js'
 import { readNamedSession } from './named-session.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
-/** Deletes a session. Throws a `Refusal` where the request is not valid. */
+/** Deletes a session. Throws a `Refusal` if the request is invalid. */
 export async function endSession(
   context: RouteContext,
   { request, caller, requestId, headers: common }: RoutedRequest,
@@ -24,11 +24,11 @@ export async function endSession(
 }
 
 /**
- * With options the engine deletes only a session of this owner, or without an `owner` one that has none. Without
- * options it would delete any session, also one that only a newer release can read: that is for the application itself.
+ * With options the engine deletes a session only if its owner is the given one, or if both are absent. Without options
+ * it would delete any session, even one that only a newer release can read; only the application itself may do that.
  */
 function ownerOf(caller: AuthorizedCaller | undefined): NonNullable<Parameters<ServedEngine['executeDelete']>[1]> {
-  // Without `authorize` no session has an owner, so one that the store cannot read has none either.
+  // Without `authorize` no session has an owner, so an unreadable one has none either.
   if (caller === undefined) return { unreadable: true }
   return caller.principal === undefined ? {} : { owner: caller.principal }
 }

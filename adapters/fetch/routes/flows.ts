@@ -2,7 +2,7 @@
 import { replyJson } from '../reply/envelope.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
-/** Lists the flows. To `HEAD` the reply has the same headers and no body. */
+/** Lists the flows. The reply to `HEAD` has the same headers and no body. */
 export async function listFlows(
   { engine, mayRun }: RouteContext,
   { request, caller, headers }: RoutedRequest,

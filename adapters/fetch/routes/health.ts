@@ -1,15 +1,15 @@
 /**
- * `GET health`: whether the process is live, and whether its engine is ready. It is for probes, which have no
- * credentials: `authorize` is not called, and the reply says nothing but that.
+ * `GET health`: whether the process is live, and whether its engine is ready. Probes have no credentials, so
+ * `authorize` is not called, and the reply contains nothing else.
  */
 import { replyJson } from '../reply/envelope.js'
 import { Refusal } from '../reply/refusal.js'
 import { addRetryAfter } from '../reply/statuses.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
-/** Answers a probe. Throws a `Refusal` where it asks for something else than `live` or `ready`. */
+/** Answers a probe. Throws a `Refusal` if it asks for anything except `live` or `ready`. */
 export async function answerHealth({ engine }: RouteContext, { request, headers }: RoutedRequest): Promise<Response> {
-  // A process that answers is live. Its store is not asked: no restart mends a store that is down.
+  // A process that answers is live. The store does not matter: a restart does not mend a store that is down.
   const ready = asksForLive(request.url) ? {} : { ready: (await engine.isReady?.()) === true }
   const status = ready.ready === false ? 503 : 200
   const added = { ...headers }
@@ -19,8 +19,8 @@ export async function answerHealth({ engine }: RouteContext, { request, headers 
 }
 
 /**
- * Anything misspelt is refused: taken for `ready`, a probe for `live` would restart every process while the store is
- * down.
+ * A misspelt value is refused. If it counted as `ready`, a misspelt liveness probe would restart every process while
+ * the store is down.
  */
 function asksForLive(url: string): boolean {
   const [[name, check] = ['check', 'ready'], ...others] = new URL(url).searchParams

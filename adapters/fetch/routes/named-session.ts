@@ -1,13 +1,13 @@
-/** What a request says that has a session in its header, and nothing in its body. */
+/** Reads a request that names a session in its header and has an empty body. */
 
 import { checkEmptyBody } from '../request/body.js'
 import { checkContentType, readSessionHeader } from '../request/headers.js'
 import type { RouteContext } from './route.js'
 
 /**
- * The session that a request names; empty where it names none.
+ * The session ID of a request; empty if it has none.
  *
- * @throws `Refusal` where the request is not valid, or has a body with anything in it.
+ * @throws `Refusal` if the request is invalid or its body is not empty
  */
 export async function readNamedSession({ engine, readBody }: RouteContext, request: Request): Promise<string> {
   const { sessionId } = readSessionHeader(request.headers)

@@ -10,16 +10,16 @@ import { routeMethods } from './served-routes.js'
 /** @throws `InvalidInputError` unless the option `openApi` is a document, or `false`. */
 export function checkDocument(openApi: unknown, caller: string): void {
   if (openApi === undefined || openApi === false || (isObject(openApi) && isObject(openApi.paths))) return
-  throw invalidInput(`${caller}: openApi must be a document that openApiDocument of turnkeeper/openapi has made.`)
+  throw invalidInput(`${caller}: openApi must be a document made by openApiDocument of turnkeeper/openapi.`)
 }
 
-/** Sends the document. To `HEAD` the reply has the same headers and no body. */
+/** Sends the document. The reply to `HEAD` has the same headers and no body. */
 export function sendDocument({ openApi }: RouteContext, { request, headers }: RoutedRequest): Response {
   const reply = replyJson(openApi && below(pathOf(request.url), openApi), 200, headers)
   return request.method === 'HEAD' ? new Response(null, { headers: reply.headers }) : reply
 }
 
-/** The document with its routes beside the path of the request. Paths that the application has added stay. */
+/** The document with its routes placed beside the path of the request. Paths that the application added stay. */
 function below(path: string, document: OpenApiDocument): OpenApiDocument {
   const base = path.slice(0, path.lastIndexOf('/'))
   const paths = Object.entries(document.paths).map(([described, item]) => {

@@ -1,4 +1,4 @@
-/** What every route is given. */
+/** The arguments of every route. */
 import type { FlowRunInput } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import type { OpenApiDocument } from '../core/openapi-document.js'
@@ -8,7 +8,7 @@ import type { AuthorizedCaller } from '../request/authorize.js'
 import type { FlowCheck } from '../request/authorize-flow.js'
 import type { BodyReader } from '../request/body.js'
 
-/** What is the same for all requests: made once, from the options. */
+/** The settings that are the same for all requests, made once from the options. */
 export interface RouteContext {
   readonly engine: ServedEngine
   readonly statuses: StatusMode
@@ -17,7 +17,7 @@ export interface RouteContext {
   /** Whether streams name steps and tools. */
   readonly streamDetails: boolean
   readonly heartbeatMs: number
-  /** What becomes of a turn whose client goes away; `undefined` where its key decides. */
+  /** What happens to a turn whose client goes away; `undefined` if its key decides. */
   readonly onDisconnect: 'cancel' | 'finish' | undefined
   readonly readBody: BodyReader
   /** `undefined`: every caller may run every flow. */
@@ -32,15 +32,15 @@ export interface RouteContext {
   readonly reportRefused: (refusal: Parameters<NonNullable<ServedEngine['reportRefused']>>[0]) => void
 }
 
-/** One request that was let in. */
+/** One admitted request. */
 export interface RoutedRequest {
   readonly request: Request
-  /** Who sent it; `undefined` where there is no `authorize`. */
+  /** Its sender; `undefined` without `authorize`. */
   readonly caller: AuthorizedCaller | undefined
   /** The ID of the request. */
   readonly requestId: string
-  /** The headers that every reply to the request has. */
+  /** The headers of every reply to the request. */
   readonly headers: Readonly<HeaderRecord>
-  /** Keeps the runtime alive for what the turn leaves behind; `undefined` if nothing can. */
+  /** Keeps the runtime alive for work that outlives the reply; `undefined` if the runtime has no such function. */
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
 }

@@ -1,6 +1,4 @@
-/**
- * `POST run`: from the headers and the body of a request to one turn of the engine, and from its result to the reply.
- */
+/** `POST run`: turns the headers and body of a request into one turn of the engine, and the result into a reply. */
 import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
 import { keyHeader, lastEventHeader } from '../core/header-names.js'
 import { replyToRun } from '../reply/envelope.js'
@@ -13,7 +11,7 @@ import { asksForStream, checkContentType, type NamedSession, readSessionHeader }
 import { keepAlive } from '../request/wait-until.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
-/** Runs a turn. Throws a `Refusal` where the request is not valid. */
+/** Runs a turn. Throws a `Refusal` if the request is invalid. */
 export async function runTurn(context: RouteContext, routed: RoutedRequest): Promise<Response> {
   const { engine, mayRun } = context
   const { request, caller, requestId } = routed
@@ -35,7 +33,7 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   return reply
 }
 
-/** @param hideFlow - whether the flow is one that is not registered, as far as this caller can see */
+/** @param hideFlow - whether the flow must look unregistered to this caller */
 async function answer(
   context: RouteContext,
   routed: RoutedRequest,
@@ -51,7 +49,7 @@ async function answer(
   if (hideFlow) input.hideFlow = true
   if (!streams || engine.stream === undefined || !asksForStream(request.headers)) {
     const turn = engine.execute(input)
-    // The engine does it for streams.
+    // For streams the engine does this.
     if (onDisconnect === 'finish') void keepAlive(routed.waitUntil, turn, report)
     return replyTo(await turn, dashed, context, routed)
   }
@@ -59,14 +57,14 @@ async function answer(
   const events = engine.stream(input, lastEventId === null ? { onDisconnect } : { onDisconnect, lastEventId })
   const { value: first } = await events.next()
   if (first === undefined) throw new Error('The stream of a turn ended before it began.')
-  // Nothing was sent yet, so the failure is sent as it is without a stream: with a status.
+  // Nothing has been sent yet, so the failure gets a plain reply with a status.
   if (first.type === 'error') return replyTo(first, dashed, context, routed)
   return replyWithStream({ first, events, heartbeatMs, details: streamDetails, report }, { dashed, headers })
 }
 
 type Input = { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] }
 
-/** What was not sent is absent from the input, not `undefined`. */
+/** A field that was not sent is absent from the input, not `undefined`. */
 function inputOf(
   { request, caller, requestId, waitUntil }: RoutedRequest,
   sessionId: string,
@@ -80,7 +78,7 @@ function inputOf(
     userMessage: message,
     requestId,
   }
-  // Some runtimes give a request no signal: then a client that goes away is not noticed.
+  // Some runtimes give a request no signal. Then the handler does not notice a client that goes away.
   if (request.signal && onDisconnect === 'cancel') input.signal = request.signal
   if (idempotencyKey !== undefined) input.idempotencyKey = idempotencyKey
   if (sessionId !== '') input.sessionId = sessionId

@@ -1,6 +1,6 @@
-/** Which routes there are: their methods, and the options that some of them need. */
+/** The routes, their methods, and the options that some of them need. */
 
-/** The last segment of a path that is served. */
+/** The last segment of a served path. */
 export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'session' | 'health' | 'openapi.json'
 
 /** The methods of each route, apart from the `OPTIONS` of a preflight. */
@@ -14,7 +14,7 @@ export const routeMethods: Readonly<Record<Route, readonly string[]>> = {
   'openapi.json': ['GET', 'HEAD'],
 }
 
-/** The options of the routes that are there only if theirs is set. */
+/** The options that switch optional routes on. */
 type RouteOptions = { readonly [Name in 'session' | 'health' | 'openApi']?: unknown }
 
 const optionOf: Readonly<Partial<Record<string, keyof RouteOptions>>> = {
@@ -23,7 +23,7 @@ const optionOf: Readonly<Partial<Record<string, keyof RouteOptions>>> = {
   'openapi.json': 'openApi',
 }
 
-/** @returns The routes that are served, `run` first. */
+/** @returns the served routes, `run` first */
 export function servedRoutes(options: RouteOptions): readonly Route[] {
   return (Object.keys(routeMethods) as Route[]).filter((route) => {
     const option = optionOf[route]

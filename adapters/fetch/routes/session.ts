@@ -1,4 +1,4 @@
-/** `GET session`: the conversation that a request names, for a page that was loaded again. */
+/** `GET session`: the stored conversation of a session, for a reloaded page. */
 import { FlowError, type SessionDocument } from '../../../src/index.js'
 import { codeHeader, type HeaderRecord, stateHeader } from '../core/header-names.js'
 import { replyJson } from '../reply/envelope.js'
@@ -9,8 +9,8 @@ import { readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
 
 /**
- * Answers with the turns that are stored. A session of another owner, one of a flow that the caller may not run, and an
- * unknown one are the same: none. Throws a `Refusal` where the request is not valid.
+ * Answers with the stored turns. A session of another owner, and one of a flow that the caller may not run, look like
+ * an unknown session. Throws a `Refusal` if the request is invalid.
  */
 export async function readSession(context: RouteContext, routed: RoutedRequest): Promise<Response> {
   const { request, headers } = routed
