@@ -1,7 +1,7 @@
-/** What a page learns while a message is answered, as types. The server's events are described in docs/streaming.md. */
+/** The types of the events that a page receives during a turn. docs/streaming.md describes the server's events. */
 import type { FlowStreamEvent, RunResponseType } from '../../src/index.js'
 
-/** What is stored under the session ID after a turn: docs/http.md, "Whether the session goes on". */
+/** The state of the session after a turn: docs/http.md, "Whether the session goes on". */
 export type ChatSessionState = Extract<FlowStreamEvent, { type: 'result' }>['sessionState']
 
 /** How a turn ended. */
@@ -10,13 +10,13 @@ export interface ChatOutcome extends RunResponseType {
   /** `base64` if `message` is bytes. */
   readonly encoding?: 'base64'
   /**
-   * The code of a failure, such as `MODEL_ERROR`; the status in digits if something in front of the server refused the
-   * message, `REQUEST_ERROR` if it could not be sent.
+   * The code of a failure, such as `MODEL_ERROR`; the HTTP status in digits if a proxy refused the message;
+   * `REQUEST_ERROR` if the message could not be sent.
    */
   readonly code?: string
-  /** Whether this is the outcome of an earlier request with the same key. */
+  /** Whether this outcome was replayed from an earlier request with the same key. */
   readonly replayed?: true
-  /** Why a new session answered and not the one that was named. */
+  /** Why a new session was started instead of continuing the requested one. */
   readonly restarted?: string
 }
 
@@ -24,19 +24,19 @@ export interface ChatOutcome extends RunResponseType {
 export interface ChatTurnEvents {
   /** The turn has begun, in this session. */
   session: { readonly session: string; readonly restarted?: string; readonly replayed?: true }
-  /** A step was entered. Only with the server's option `streamDetails`, as the next two. */
+  /** A step was entered. This event and the next two need the server's option `streamDetails`. */
   step: { readonly step: string }
   'tool-start': { readonly tool: string; readonly toolCallId: string }
   'tool-end': { readonly tool: string; readonly toolCallId: string; readonly success: boolean }
-  /** The reply goes on with this text. */
+  /** The next text of the reply. */
   'text-delta': { readonly text: string }
-  /** The text so far does not count. */
+  /** Discards the text so far. */
   reset: { readonly reason: string }
-  /** No outcome came. The message is sent again, after so many milliseconds. */
+  /** No outcome arrived. The client sends the message again after this many milliseconds. */
   retry: { readonly attempt: number; readonly afterMs: number }
-  /** The turn is stored. The last event of a turn that succeeded. */
+  /** The turn is stored. The last event of a successful turn. */
   result: ChatOutcome
-  /** The last event of a turn that failed. */
+  /** The last event of a failed turn. */
   error: ChatOutcome
 }
 
@@ -45,7 +45,7 @@ export type ChatTurnEvent = {
   [Type in keyof ChatTurnEvents]: { readonly type: Type; readonly data: ChatTurnEvents[Type] }
 }[keyof ChatTurnEvents]
 
-/** The outcome that an event brings, if it is the last one of its turn. */
+/** The outcome in an event, if it is the last one of its turn. */
 export function outcomeOf(event: ChatTurnEvent): ChatOutcome | undefined {
   return event.type === 'result' || event.type === 'error' ? event.data : undefined
 }

@@ -1,4 +1,4 @@
-/** Files that a user chose, as the engine accepts them. */
+/** Converts chosen files to attachments that the engine accepts. */
 import { expect, test } from 'vitest'
 import { resolveLimits } from '../../src/engine/core/engine-limits.js'
 import { checkAttachments } from '../../src/engine/input/check-attachments.js'

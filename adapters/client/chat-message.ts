@@ -1,27 +1,31 @@
-/** A message of a chat, as it is kept and sent. */
+/** A message of a chat, as the client stores and sends it. */
 
 /** A message on its way to the server. */
 export interface ChatMessage {
-  /** Names the message, so that it is answered once however often it is sent. Made once, before it is sent first. */
+  /** The idempotency key: the message is answered once, however often it is sent. Made before the first send. */
   readonly key: string
   readonly text: string
   readonly attachments?: readonly ChatAttachment[]
-  /** Goes with every message, because the server may start a session in place of one that is gone; others ignore it. */
+  /**
+   * Sent with every message, because the server may have to start a new session for one that is gone. Otherwise the
+   * server ignores it.
+   */
   readonly config?: Readonly<Record<string, unknown>> | undefined
-  /** The session that it was sent to, as long as its turn may be stored there: empty for a new one. */
+  /** The session that the message was sent to, kept while its turn may be stored there; empty for a new session. */
   session?: string
 }
 
-/** What is known of a message that is sent. */
+/** What the client knows about a sent message. */
 export interface Delivery {
   readonly message: ChatMessage
   /**
-   * Whether the turn may be stored: from when the message is sent, until an outcome under its key says that it is not.
+   * Whether the turn may be stored: true from the first send, until an outcome under its key shows that it is not
+   * stored.
    */
   mayBeStored: boolean
 }
 
-/** An image or another file that goes with a message, as base64 of the standard alphabet, or by its address. */
+/** An image or another file of a message, as base64 in the standard alphabet, or as a URL. */
 export interface ChatAttachment {
   readonly type: 'image' | 'file'
   /** Such as `image/png`. */
@@ -32,8 +36,8 @@ export interface ChatAttachment {
 }
 
 /**
- * A file that the user chose, as an attachment: an image if its type says so. The server accepts a megabyte of base64
- * for a message, unless its limit `maxAttachmentBytes` is another, so make a photo smaller first.
+ * Converts a file that the user chose to an attachment. By default the server accepts 1 MB of base64 for a message
+ * (`maxAttachmentBytes`), so shrink photos first.
  *
  * @example
  * ```ts
@@ -42,7 +46,7 @@ export interface ChatAttachment {
  * ```
  */
 export async function attachmentOf(file: Blob & { readonly name?: string }): Promise<ChatAttachment> {
-  // A type with parameters, such as a charset, is refused by the server.
+  // The server refuses a type with parameters, such as a charset.
   const [mediaType] = (file.type || 'application/octet-stream').split(';') as [string]
   let bytes = ''
   for (const byte of new Uint8Array(await file.arrayBuffer())) bytes += String.fromCharCode(byte)

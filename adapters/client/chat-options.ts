@@ -1,43 +1,43 @@
 import type { ChatStorage } from './chat-storage.js'
 
-/** Headers for a request, or a function that makes them anew for each, such as one with a token that is renewed. */
+/** Headers for a request, or a function that makes them for each request, for example with a renewed token. */
 export type ChatHeaders =
   | Record<string, string>
   | Headers
   | (() => Record<string, string> | Headers | Promise<Record<string, string> | Headers>)
 
-/** What `createChat` takes. */
+/** The options of `createChat`. */
 export interface ChatOptions {
-  /** Where the routes are mounted: `/ai` in a page, `https://shop.example/ai` elsewhere. */
+  /** The base URL of the routes: `/ai` in a page, `https://shop.example/ai` elsewhere. */
   readonly url: string
   /** The name of the flow. */
   readonly flow: string
   /**
-   * Kept in the context of the flow, from the first message of each conversation: goes with every message. Plain JSON.
+   * Config for the flow's context, as plain JSON. It is sent with every message; the flow keeps the one of the first
+   * message of a conversation.
    */
   readonly config?: Readonly<Record<string, unknown>>
   /**
-   * Keeps the session and the messages without an outcome for the next load of the page: `sessionStorage` for each tab
-   * its own, `localStorage` for one conversation in the browser. Default: nothing is kept.
+   * Keeps the session and the unanswered messages across reloads: `sessionStorage` gives each tab its own conversation,
+   * `localStorage` shares one in the whole browser. Default: nothing is kept.
    */
   readonly storage?: ChatStorage
   /**
-   * Under which name the storage keeps it. Default `turnkeeper:<url>:<flow>`. Name the user in it where several share a
-   * browser.
+   * The storage key. Default `turnkeeper:<url>:<flow>`. If several users share a browser, put the user's name into it.
    */
   readonly storageKey?: string
   /**
-   * Headers of every request, such as `Authorization`, or a function that makes them. What it throws fails the turn,
-   * except a `TypeError`: docs/client.md.
+   * Headers of every request, such as `Authorization`, or a function that makes them. If the function throws, the turn
+   * fails, unless it throws a `TypeError`: docs/client.md.
    */
   readonly headers?: ChatHeaders
-  /** Whether cookies go to another origin: as the option of `fetch`. */
+  /** Whether cookies are sent to another origin, like the `fetch` option of that name. */
   readonly credentials?: NonNullable<RequestInit['credentials']>
-  /** Stands in for `fetch`. */
+  /** A replacement for `fetch`. */
   readonly fetch?: typeof fetch
 }
 
-/** @throws `TypeError` if an option is missing, or is not what it must be. */
+/** @throws `TypeError` if an option is missing or invalid. */
 export function checkOptions(options: ChatOptions): void {
   const { url, flow, headers, fetch: send = fetch } = { ...options }
   check(
@@ -54,7 +54,7 @@ function check(isRight: unknown, name: string, expected: string): void {
   if (!isRight) throw new TypeError(`createChat: ${name} must be ${expected}.`)
 }
 
-/** Whether it is an address, or a path in some page. Whether there is a page shows when a message is sent. */
+/** Whether the text is an absolute URL or a path. A path needs a page; this shows when a message is sent. */
 function isUrl(url: unknown): boolean {
   try {
     return (

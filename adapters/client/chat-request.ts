@@ -4,18 +4,18 @@ import type { ChatMessage, Delivery } from './chat-message.js'
 import { type ChatServer, openConnection } from './chat-server.js'
 import { readEvents } from './read-events.js'
 
-/** The code of a message that no request could be made for. */
+/** The code of a message that could not be sent. */
 export const notSentCode = 'REQUEST_ERROR'
 
-/** An event with its ID, by which the stream can be read on. */
+/** An event with its ID, with which the stream can be resumed. */
 export type IdentifiedEvent = ChatTurnEvent & { readonly id: string }
 
 /**
- * The events of one attempt. It ends without an outcome if the network was lost: whether the turn ran is unknown then,
- * and the key makes it safe to send the message again.
+ * The events of one attempt. If the network is lost, they end without an outcome. Then it is unknown whether the turn
+ * ran, and the key makes it safe to send the message again.
  *
- * @param lastEventId - The last event that an earlier attempt brought; empty if there was none.
- * @param stopped - After it nothing is sent.
+ * @param lastEventId - The last event that an earlier attempt received; empty if there was none.
+ * @param stopped - Once aborted, nothing is sent.
  */
 export async function* attempt(
   server: ChatServer,
@@ -41,8 +41,8 @@ export async function* attempt(
     })
     yield* eventsOf(server, response, onBytes)
   } catch (error) {
-    // A TypeError may be that of a `fetch` for a token, whose network was lost. After the message was sent the network
-    // was lost, or what came is not what the server sends: there is no outcome.
+    // A TypeError may come from a `fetch` for a token that lost the network. After the message was sent, the network
+    // was lost or the reply was malformed: there is no outcome.
     if (!isSent && !(error instanceof TypeError)) {
       const reason = error instanceof Error ? error.message : String(error)
       yield { type: 'error', id: '', data: refused(reason, notSentCode) }
@@ -64,7 +64,7 @@ async function* eventsOf(
     return
   }
   for await (const { type, id, data } of readEvents(response.body, onBytes)) {
-    // What the server sends has this form: docs/streaming.md.
+    // The format of the server: docs/streaming.md.
     yield { type, id, data: JSON.parse(data) } as IdentifiedEvent
   }
 }
@@ -83,9 +83,9 @@ function headersOf({ key }: ChatMessage, lastEventId: string): Record<string, st
 }
 
 /**
- * The outcome in a reply that is not a stream.
+ * The outcome in a plain reply.
  *
- * @throws If something in front of the server answered in its place, and may let the message pass in a moment.
+ * @throws If a proxy answered instead of the server, and may let the message pass later.
  */
 async function readOutcome(server: ChatServer, response: Response): Promise<ChatOutcome> {
   const { status, headers } = response
@@ -108,7 +108,7 @@ async function readOutcome(server: ChatServer, response: Response): Promise<Chat
   return refused(message, String(status))
 }
 
-/** An outcome that is not that of the server, and says nothing about the session. */
+/** An outcome that the server did not send; the session's state is unknown. */
 function refused(message: string, code: string): ChatOutcome {
   const contentType = 'text/plain'
   return { success: false, completed: true, message, contentType, session: '', sessionState: 'unknown', code }

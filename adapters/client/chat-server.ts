@@ -1,19 +1,19 @@
-/** The server of a chat: where its routes are, and what every request carries. */
+/** The server of a chat: its routes, and the headers of every request. */
 import type { ChatOptions } from './chat-options.js'
 
-/** A server sends something every 15 s (`heartbeatMs`). */
+/** A server sends at least a comment every 15 s (`heartbeatMs`). */
 const silenceMs = 45_000
 
-/** One request, from the making of its headers to the end of its reply. */
+/** One request, from its headers to the end of its reply. */
 export interface Connection {
   /** Fires when the connection is closed. */
   readonly signal: AbortSignal
-  /** To be called when the headers are made, and at each piece of the reply. */
+  /** Call it when the headers are made, and for each piece of the reply. */
   onBytes(): void
   close(): void
 }
 
-/** A connection is closed when nothing comes for 45 seconds. */
+/** A connection is closed after 45 seconds of silence. */
 export function openConnection(): Connection {
   const connection = new AbortController()
   let silence: ReturnType<typeof setTimeout> | undefined
@@ -23,23 +23,20 @@ export function openConnection(): Connection {
   }
   const onBytes = (): void => {
     clearTimeout(silence)
-    // As that of a lost network.
+    // The same error type as for a lost network.
     silence = setTimeout(() => close(new TypeError('No reply came.')), silenceMs)
   }
   onBytes()
   return { signal: connection.signal, onBytes, close }
 }
 
-/**
- * The fields of every reply that is not the reply of a turn. A reply of a proxy in front of the server has none of
- * them.
- */
+/** The fields of every reply except the reply to a turn. A proxy's reply has none of them. */
 interface ShortReply {
   readonly success?: boolean
   readonly message?: string
 }
 
-/** The options of a chat that say where its server is, and how it is reached. */
+/** The options of a chat that concern its server. */
 export type ServerOptions = Pick<ChatOptions, 'url' | 'headers' | 'credentials' | 'fetch'>
 
 /** The routes of one server. */
@@ -53,7 +50,7 @@ export class ChatServer {
   }
 
   /**
-   * The reply of a route that does not run a turn.
+   * The reply of a route other than `run`.
    *
    * @throws `Error` if the server was not reached, refused, or did not answer in time.
    */
@@ -71,17 +68,17 @@ export class ChatServer {
     }
   }
 
-  /** What is said of a reply that is not that of the server. */
+  /** The error text for a reply that did not come from the server. */
   refusalOf({ status }: Response): string {
     return `The request was refused with the status ${status} by ${this.#url}.`
   }
 
   /**
-   * The headers of a request: those of the option, and its own that are not empty. That of the session has no
+   * The headers of a request: the option's headers, and the client's own that are not empty. The session header has no
    * underscores, so it passes every proxy.
    *
-   * @throws What the function of the option throws, and a `TypeError` if it does not settle before the connection is
-   * closed; `Error` if no request can have the URL or the headers.
+   * @throws Any error of the option's function; `TypeError` if the function does not settle before the connection is
+   * closed; `Error` if the URL or a header is invalid.
    */
   async headers(signal: AbortSignal, session: string, own?: Readonly<Record<string, string>>): Promise<Headers> {
     let { headers: given, fetch: send } = this.#options
@@ -99,7 +96,7 @@ export class ChatServer {
         if (value !== '') headers.set(name, value)
       return headers
     } catch (error) {
-      // A TypeError would be taken for that of a lost network.
+      // A TypeError would look like a lost network.
       throw new Error(`${problem}: ${(error as Error).message}`, { cause: error })
     }
   }

@@ -1,24 +1,24 @@
-/** A chat as its page sees it, and who receives its changes. */
+/** The state of a chat, and the listeners that receive its changes. */
 import type { ChatTurnEvents } from './chat-events.js'
 import type { ChatTurn } from './chat-turn.js'
 
-/** A chat at one moment. It does not change: each change makes a new one. */
+/** A snapshot of a chat. It is immutable: each change makes a new one. */
 export interface ChatState {
-  /** The session that the next message goes to; empty if it starts one. */
+  /** The session of the next message; empty if that message starts one. */
   readonly session: string
   /** Oldest first. */
   readonly turns: readonly ChatTurn[]
-  /** Whether a turn waits or runs. */
+  /** Whether a turn is waiting or running. */
   readonly isBusy: boolean
   /** Whether the conversation has ended. The next message starts a new one. */
   readonly hasEnded: boolean
-  /** Whether a new conversation answered last, because the earlier one could not be continued. Tell the user. */
+  /** Whether the last reply came from a new conversation, because the earlier one could not continue. Tell the user. */
   readonly hasRestarted: boolean
   /** Whether the last two turns failed in the same way, although the session goes on. Offer `startOver` to the user. */
   readonly isStuck: boolean
 }
 
-/** What a chat reports, by name: each change, and the events of each turn. */
+/** The events of a chat, by name: each change, and the events of each turn. */
 export type ChatEvents = { change: ChatState } & {
   [Type in keyof ChatTurnEvents]: ChatTurnEvents[Type] & { readonly turn: ChatTurn }
 }
@@ -46,8 +46,7 @@ export class ChatListeners {
       try {
         listener(payload as never)
       } catch (error) {
-        // As a listener of the browser's own events: it is reported, and changes nothing here. Node.js has no
-        // `reportError`.
+        // Like an error in a DOM listener: it is reported, and the chat goes on. Node.js has no `reportError`.
         const report = globalThis.reportError ?? console.error
         report(error)
       }

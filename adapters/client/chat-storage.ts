@@ -1,28 +1,28 @@
-/** What a chat keeps for the next load of its page: the session, and the messages that have no outcome yet. */
+/** Stores the session and the unanswered messages of a chat across page loads. */
 import type { ChatMessage } from './chat-message.js'
 
-/** Where a chat keeps it: `sessionStorage`, `localStorage`, or an object with the same three methods. */
+/** `sessionStorage`, `localStorage`, or an object with the same three methods. */
 export interface ChatStorage {
-  /** What is kept under a name; `null` if there is nothing. */
+  /** The text stored under a name; `null` if there is none. */
   getItem(name: string): string | null
-  /** Keeps a text. */
+  /** Stores a text. */
   setItem(name: string, value: string): void
-  /** Forgets it. */
+  /** Removes it. */
   removeItem(name: string): void
 }
 
-/** What is kept. */
+/** The stored data. */
 export interface KeptChat {
   /** Empty if the next message starts a session. */
   readonly session: string
   readonly pending: readonly ChatMessage[]
 }
 
-/** Keeps one chat under a name. */
+/** Stores one chat under a name. */
 export class ChatRecord {
   readonly #storage: ChatStorage | undefined
   readonly #name: string
-  /** What was kept last, without texts and attachments. */
+  /** The last stored data, without texts and attachments. */
   #summary = ''
 
   constructor(storage: ChatStorage | undefined, name: string) {
@@ -30,19 +30,19 @@ export class ChatRecord {
     this.#name = name
   }
 
-  /** What is kept. What cannot be read counts as nothing: the next message starts a session. */
+  /** Reads the stored data. Unreadable data counts as none: the next message starts a session. */
   read(): KeptChat {
     try {
       const { session, pending } = JSON.parse(this.#storage?.getItem(this.#name) ?? '')
       if (typeof session === 'string') return { session, pending: pending.filter(isMessage) }
     } catch {
-      // Nothing was kept, or somebody else wrote there.
+      // Nothing was stored, or other code wrote there.
     }
     return { session: '', pending: [] }
   }
 
   /**
-   * Writes only where the session or the list of messages has changed: attachments are large, and pieces of text many.
+   * Writes only if the session or the list of messages has changed: attachments are large, and pieces of text are many.
    */
   keep(kept: KeptChat): void {
     const summary = JSON.stringify(kept, ['session', 'pending', 'key'])
@@ -51,13 +51,13 @@ export class ChatRecord {
     this.#write(kept)
   }
 
-  /** A storage that is full or forbidden refuses it: then the chat goes on, and a reload forgets what was refused. */
+  /** A full or forbidden storage throws. The chat goes on, but a reload forgets the refused data. */
   #write(kept: KeptChat): void {
     try {
       if (kept.session === '' && kept.pending.length === 0) this.#storage?.removeItem(this.#name)
       else this.#storage?.setItem(this.#name, JSON.stringify(kept))
     } catch {
-      // Attachments may be too large for it; the session is not.
+      // The attachments may be too large; the session is not.
       const small = kept.pending.filter(({ attachments = [] }) => attachments.length === 0)
       if (small.length < kept.pending.length) this.#write({ ...kept, pending: small })
     }

@@ -4,25 +4,25 @@ import type { ChatAttachment, ChatMessage } from './chat-message.js'
 
 /**
  * - `waiting`: the turn has not begun.
- * - `running`: the reply comes. What came so far is provisional.
- * - `answered`: the reply is there.
- * - `failed`: the turn failed. `failure` says why.
- * - `stopped`: the user stopped it. It left nothing behind.
+ * - `running`: the reply is arriving. Its text so far is provisional.
+ * - `answered`: the reply is complete.
+ * - `failed`: the turn failed. `failure` has the reason.
+ * - `stopped`: the user stopped it. Nothing was stored.
  * - `superseded`: a newer message took its place. This one was not taken; `retry` sends it again.
- * - `unanswered`: no outcome came. Whether the turn ran is unknown; `retry` finds out. `failure` says why, if the
- *   message could not be sent again.
+ * - `unanswered`: no outcome arrived. It is unknown whether the turn ran; `retry` finds out. If the message could not
+ *   be sent again, `failure` has the reason.
  */
 export type ChatTurnStatus = 'waiting' | 'running' | 'answered' | 'failed' | 'stopped' | 'superseded' | 'unanswered'
 
-/** One message and its reply. It does not change: each change makes a new one with the same `id`. */
+/** One message and its reply. It is immutable: each change makes a new one with the same `id`. */
 export interface ChatTurn {
   readonly id: string
   readonly message: string
   readonly attachments: readonly ChatAttachment[]
   readonly status: ChatTurnStatus
-  /** The reply, as far as it has come; empty if it is a `file`, and if the turn failed. */
+  /** The reply so far; empty if it is a `file`, and if the turn failed. */
   readonly text: string
-  /** The reply if its content type is not `text/plain`: `file.type` says which it is. */
+  /** The reply if its content type is not `text/plain`; `file.type` has the type. */
   readonly file?: Blob
   readonly failure?: {
     /** Such as `MODEL_ERROR`. */
@@ -31,7 +31,7 @@ export interface ChatTurn {
   }
 }
 
-/** A turn that waits for its message to be sent. */
+/** A turn whose message waits to be sent. */
 export function turnOf({ text, attachments = [] }: ChatMessage, status: ChatTurnStatus, id: string): ChatTurn {
   return { id, message: text, attachments, status, text: '' }
 }
@@ -39,7 +39,7 @@ export function turnOf({ text, attachments = [] }: ChatMessage, status: ChatTurn
 /**
  * The turn after one of its events.
  *
- * @param mayBeStored - Whether it may be, although the event is that of a failure.
+ * @param mayBeStored - Whether the turn may be stored although it failed.
  */
 export function afterEvent(turn: ChatTurn, event: ChatTurnEvent, mayBeStored: boolean): ChatTurn {
   const { failure: _failure, file: _file, ...rest } = turn
@@ -70,10 +70,10 @@ export function contentOf({
   return { text: '', file: new Blob([content], { type: contentType }) }
 }
 
-/** What a turn is that did not fail, but did not go on. */
+/** The status of a turn that ended without a failure or a reply. */
 const withdrawn: Readonly<Record<string, ChatTurnStatus>> = { TURN_ABORTED: 'stopped', TURN_SUPERSEDED: 'superseded' }
 
-/** What came of a reply that was stopped stays: the user has seen it. */
+/** The text of a stopped reply stays, because the user has seen it. */
 function failureOf(
   { text }: { readonly text: string },
   { code = '', message }: ChatOutcome,

@@ -1,4 +1,4 @@
-/** A chat with a real engine behind the Fetch handler. Between them the network is lost or cut where a test says so. */
+/** A chat with a real engine behind the Fetch handler. Tests lose or cut the network between them. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -15,7 +15,7 @@ import {
 import { createFetchHandler } from '../fetch/index.js'
 import { attachmentOf, type ChatAttachment, type ChatOptions, type ChatState, createChat } from './index.js'
 
-/** What the flow waits for before it answers `slow`. */
+/** The gate that the flow waits for before it answers `slow`. */
 let slow = Promise.resolve()
 let ran: string[] = []
 
@@ -47,7 +47,7 @@ class Strict extends Flow {
   }
 }
 
-/** A storage as pages have one. */
+/** A storage like a page's. */
 class TestStorage {
   readonly entries = new Map<string, string>()
   getItem(name: string): string | null {
@@ -61,12 +61,12 @@ class TestStorage {
   }
 }
 
-/** What a stream waits for after its first event, where it is held. */
+/** The gate that a held stream waits for after its first event. */
 let held = Promise.resolve()
 
 /**
- * What the network does with a request: passes it, refuses it, loses it, loses its reply after the turn was stored, or
- * holds the reply's end.
+ * The faults of the network: it passes a request, refuses it, loses it, loses its reply after the turn was stored, or
+ * holds back the end of the reply.
  */
 type Network = 'pass' | 'refuse' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
 
@@ -126,7 +126,7 @@ const answered = (session: string) =>
     { headers: { 'Chat-Reply': 'envelope', 'Chat-Session-State': 'running' } },
   )
 
-/** A chat that goes on in a session, whose requests a test answers. */
+/** A chat with a session, whose requests the test answers. */
 function kept(
   answer: (path: string, init?: RequestInit) => Promise<Response>,
   session = 's1',
@@ -141,7 +141,7 @@ function kept(
 
 const headersOf = (requests: readonly Request[], name: string) => requests.map(({ headers }) => headers.get(name))
 
-/** Lets pauses between attempts pass at once. */
+/** Makes pauses between attempts pass at once. */
 async function passing<Result>(work: Promise<Result>): Promise<Result> {
   let isOver = false
   void work.then(
@@ -211,7 +211,7 @@ describe.each([
     },
   )
 
-  test('a turn that failed keeps the session, and can be tried again in its place', async () => {
+  test('a failed turn keeps the session, and can be retried in place', async () => {
     const { chat, open } = setUp({ stream })
     await chat.send('one')
     const { session } = chat.state
@@ -226,7 +226,7 @@ describe.each([
     expect(chat.state).toMatchObject({ session: '', isStuck: false })
   })
 
-  test('a failure that ended the session is tried again under a new key, as a new conversation', async () => {
+  test('a failure that ended the session is retried under a new key, as a new conversation', async () => {
     const { chat, requests } = setUp({ stream, flow: 'Strict' })
     await chat.send('one')
     expect(await chat.send('fail')).toMatchObject({ status: 'failed' })
@@ -239,7 +239,7 @@ describe.each([
   })
 })
 
-test('after all attempts a message is unanswered; trying again finds that its turn ran', async () => {
+test('after all attempts a message is unanswered; a retry finds that its turn ran', async () => {
   const { chat, network, storage, open } = setUp()
   network.push('lose reply', ...Array.from({ length: 7 }, () => 'lose request' as const))
   expect(await passing(chat.send('one'))).toMatchObject({ status: 'unanswered' })
@@ -250,7 +250,7 @@ test('after all attempts a message is unanswered; trying again finds that its tu
   expect(open().state.session).toBe(chat.state.session)
 })
 
-test('a page that is loaded again goes on with its session and gets the reply that it missed', async () => {
+test('a reloaded page continues its session and gets the reply that it missed', async () => {
   const { chat, network, open } = setUp()
   await chat.send('one')
   const { session } = chat.state
@@ -264,7 +264,7 @@ test('a page that is loaded again goes on with its session and gets the reply th
   expect(ran).toEqual(['one', 'two'])
 })
 
-test('what a storage refuses or has garbled does no harm', async () => {
+test('a storage that refuses data, or returns garbled data, does no harm', async () => {
   const { storage, open } = setUp()
   storage.setItem('turnkeeper:/ai:Desk', '{"session":7,"pending":[null,{"key":1},{"key":"k","text":"t","session":{}}]}')
   expect(open().state).toMatchObject({ session: '', turns: [] })
@@ -274,7 +274,7 @@ test('what a storage refuses or has garbled does no harm', async () => {
   expect(await open().send('one')).toMatchObject({ status: 'answered' })
 })
 
-test('what a reload needs is written when it changes, not at each piece of a reply', async () => {
+test('the data for a reload is written when it changes, not for each piece of a reply', async () => {
   const events: [string, object][] = [
     ['session', { session: 's1' }],
     ...Array.from({ length: 50 }, (): [string, object] => ['text-delta', { text: 'word ' }]),
@@ -300,7 +300,7 @@ test('what a reload needs is written when it changes, not at each piece of a rep
   ])
 })
 
-test('a second message waits for the first of a conversation only', async () => {
+test('only the first message of a conversation makes others wait', async () => {
   const { chat, requests } = setUp()
   let release = (): void => {}
   slow = new Promise((resolve) => {
@@ -322,7 +322,7 @@ test('a second message waits for the first of a conversation only', async () => 
   expect(new Set(headersOf(requests, 'Chat-Session-Id')).size).toBe(2)
 })
 
-test('a message whose place a newer one took was not taken, and can be sent again', async () => {
+test('a superseded message was not taken, and can be sent again', async () => {
   const { chat, engine } = setUp({ engine: { busy: 'interrupt' } })
   const { id } = await chat.send('one')
   slow = new Promise(() => {})
@@ -351,7 +351,7 @@ test('stop cancels the turn on the server, and the message can be sent again', a
   expect(await chat.retry()).toMatchObject({ status: 'answered' })
 })
 
-test('a refusal that names no session leaves the one that the chat has', async () => {
+test('a refusal without a session ID keeps the session of the chat', async () => {
   const { chat } = setUp()
   await chat.send('one')
   const { session } = chat.state
@@ -359,7 +359,7 @@ test('a refusal that names no session leaves the one that the chat has', async (
   expect([session, chat.state.session]).toEqual([expect.stringMatching(/./), session])
 })
 
-test('a message that was stopped while the network was lost has no outcome until it is tried again', async () => {
+test('a message that was stopped while the network was lost has no outcome until it is retried', async () => {
   const { chat, network } = setUp()
   network.push('lose reply', 'lose request', 'lose request')
   const turn = chat.send('one')
@@ -373,7 +373,7 @@ test('a message that was stopped while the network was lost has no outcome until
   expect(ran).toEqual(['one'])
 })
 
-test('stop says nothing of a message in its pause: the turn that the server cancelled may be another one', async () => {
+test('stop in a pause leaves the message without an outcome: the server may have cancelled another turn', async () => {
   const { chat, engine, network } = setUp()
   await chat.send('one')
   network.push('lose reply')
@@ -411,7 +411,7 @@ test.each([
   expect(session?.history.map(({ message }) => message)).toEqual(['one'])
 })
 
-test('stop waits for the session of a message that was sent only now, also in a conversation that goes on', async () => {
+test('stop waits for the session of a message that was just sent, also in a continued conversation', async () => {
   const { chat, network, requests } = setUp()
   await chat.send('one')
   slow = new Promise(() => {})
@@ -448,7 +448,7 @@ test('stop before the session of a first message is known cancels it as soon as 
   expect(ran).not.toContain('later')
 })
 
-test('a conversation that is started over during a turn begins at once, and that turn does not bring the earlier one back', async () => {
+test('startOver during a turn begins a new conversation at once, and the turn does not bring the old one back', async () => {
   const { chat, requests, open, storage } = setUp()
   await chat.send('one')
   const earlier = chat.state.session
@@ -471,7 +471,7 @@ test('a conversation that is started over during a turn begins at once, and that
   expect(JSON.parse([...storage.entries.values()][0] as string)).toEqual({ session, pending: [] })
 })
 
-test('started over in the first turn, what was sent before goes on in the earlier conversation', async () => {
+test('after startOver in the first turn, earlier messages stay in the earlier conversation', async () => {
   const { chat, requests } = setUp()
   let release = (): void => {}
   slow = new Promise((resolve) => {
@@ -490,7 +490,7 @@ test('started over in the first turn, what was sent before goes on in the earlie
   expect([null, session]).not.toContain(named[2])
 })
 
-test('a first message that failed begins the conversation that was started over, when it is tried again', async () => {
+test('a failed first message begins the new conversation if it is retried after startOver', async () => {
   const { chat } = setUp({ flow: 'Strict' })
   await chat.send('fail')
   chat.startOver()
@@ -526,7 +526,7 @@ test.each([
   expect(chat.state.turns.map(({ message }) => message)).toEqual(shown)
 })
 
-test('a conversation that began while another one was deleted goes on', async () => {
+test('a conversation that began while another was being deleted goes on', async () => {
   let deleted = (): void => {}
   const sessions = ['s1', 's2', 's2']
   const { chat, storage } = kept(async (path) => {
@@ -566,7 +566,7 @@ test('a turn that the server may have stored is unanswered when it is stopped in
   const stopped = new Promise((resolve) => chat.on('retry', () => resolve(chat.stop())))
   expect(await chat.send('one')).toMatchObject({ status: 'unanswered' })
   await stopped
-  // A stop that a listener asks for does not wait for the pause.
+  // A stop from a listener does not wait for the pause.
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -591,7 +591,7 @@ test.each(['unknown', 'none'])(
   },
 )
 
-test('a first message that may be stored is sent again as a first one, although a later one began the conversation', async () => {
+test('a first message that may be stored is sent again without a session, although a later one began the conversation', async () => {
   const sent: unknown[] = []
   const { chat } = kept(async (_path, init) => {
     const session = new Headers(init?.headers).get('Chat-Session-Id')
@@ -607,7 +607,7 @@ test('a first message that may be stored is sent again as a first one, although 
   ])
 })
 
-test('the late outcome of an earlier session leaves the newer one to the conversation', async () => {
+test('a late outcome of an earlier session does not replace the newer session', async () => {
   const { chat, network } = setUp()
   await chat.send('one')
   network.push('lose reply')
@@ -624,7 +624,7 @@ test('the late outcome of an earlier session leaves the newer one to the convers
   ])
 })
 
-test('a first message that was refused is tried again in the session that a later one began', async () => {
+test('a refused first message is retried in the session that a later one began', async () => {
   const { chat, network, requests } = setUp()
   network.push('refuse')
   const [first] = await Promise.all([chat.send('one'), chat.send('two')])
@@ -635,7 +635,7 @@ test('a first message that was refused is tried again in the session that a late
   expect(chat.state.session).toBe(session)
 })
 
-test('a listener may try a turn again as soon as it sees that it failed', async () => {
+test('a listener may retry a turn as soon as it sees the failure', async () => {
   const { chat, requests } = setUp({ flow: 'Strict' })
   const again = new Promise<unknown>((resolve) => {
     const off = chat.on('change', ({ turns }) => {
@@ -649,7 +649,7 @@ test('a listener may try a turn again as soon as it sees that it failed', async 
   expect(new Set(headersOf(requests, 'Idempotency-Key')).size).toBe(2)
 })
 
-test('what the page does with its attachments and its config after send changes nothing', async () => {
+test('changes to attachments and config after send have no effect', async () => {
   const config = { language: 'en' }
   const { chat, network, requests } = setUp({ config })
   const photos: ChatAttachment[] = [photo]
@@ -668,7 +668,7 @@ test('a config that is not JSON is refused, and nothing is sent', async () => {
   expect([chat.state.turns, requests]).toEqual([[], []])
 })
 
-test('resume leaves out a turn whose place a newer message took', async () => {
+test('resume leaves out a superseded turn', async () => {
   const { chat, network } = setUp()
   network.push(...Array.from({ length: 8 }, () => 'lose request' as const))
   await passing(chat.send('one'))
@@ -678,7 +678,7 @@ test('resume leaves out a turn whose place a newer message took', async () => {
   expect(await chat.resume()).toEqual([])
 })
 
-test('headers that are never made do not block send, history, stop and end for ever', async () => {
+test('a headers function that never settles does not block send, history, stop and end for ever', async () => {
   const { chat } = kept(
     async () => answered('s1'),
     's1',
@@ -694,7 +694,7 @@ test('headers that are never made do not block send, history, stop and end for e
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a session that is unknown now is replaced, and the chat says so', async () => {
+test('an unknown session is replaced, and the state shows it', async () => {
   const { chat, engine } = setUp()
   await chat.send('one')
   await engine.deleteSession(chat.state.session)
@@ -702,7 +702,7 @@ test('a session that is unknown now is replaced, and the chat says so', async ()
   expect(chat.state.hasRestarted).toBe(true)
 })
 
-test('a conversation that takes the place of another one has the config', async () => {
+test('a conversation that replaces another one gets the config', async () => {
   const { chat, engine } = setUp({ config: { tenant: 'fern' } })
   const { text: first } = await chat.send('config')
   await engine.deleteSession(chat.state.session)
@@ -710,7 +710,7 @@ test('a conversation that takes the place of another one has the config', async 
   expect([first, chat.state.hasRestarted]).toEqual(['{"tenant":"fern"}', true])
 })
 
-test('a message that is sent again after a reload has the config that it was sent with', async () => {
+test('a message that is sent again after a reload has its original config', async () => {
   const { chat, network, open } = setUp({ config: { openedAt: 1 } })
   await chat.send('one')
   network.push('lose reply', ...Array.from({ length: 100 }, () => 'lose request' as const))
@@ -721,7 +721,7 @@ test('a message that is sent again after a reload has the config that it was sen
   expect(ran).toEqual(['one', 'two'])
 })
 
-/** Headers that are made as often as the requests before them say, and not once more. */
+/** Headers that fail after the given number of requests. */
 function signedInFor(requests: number): () => Record<string, string> {
   let made = 0
   return () => {
@@ -731,7 +731,7 @@ function signedInFor(requests: number): () => Record<string, string> {
   }
 }
 
-test('a message that may have reached the server is unanswered where it cannot be sent again, and kept', async () => {
+test('a message that may have reached the server is unanswered, and kept, if it cannot be sent again', async () => {
   const { chat, network, open } = setUp({ headers: signedInFor(1) })
   network.push('lose reply')
   const turn = await passing(chat.send('one'))
@@ -745,7 +745,7 @@ test('a message that may have reached the server is unanswered where it cannot b
   expect(ran).toEqual(['one'])
 })
 
-test('a message that may have reached the server is unanswered where its repeat is refused, until that is let pass', async () => {
+test('a message that may have reached the server is unanswered while its repeats are refused', async () => {
   const { chat, network, open } = setUp()
   network.push('lose reply', 'refuse', 'refuse')
   expect(await passing(chat.send('one'))).toMatchObject({ status: 'unanswered', failure: { code: '401' } })
@@ -757,7 +757,7 @@ test('a message that may have reached the server is unanswered where its repeat 
   expect(await chat.send('two')).toMatchObject({ status: 'failed', failure: { code: '401' } })
 })
 
-test('a message that could never be sent has failed, also where the network was lost before', async () => {
+test('a message that could never be sent has failed, even if the network was lost before', async () => {
   const errors = [new TypeError('Failed to fetch'), new Error('Sign in again.')]
   const { chat, requests, open } = setUp({
     headers: () => {
@@ -768,7 +768,7 @@ test('a message that could never be sent has failed, also where the network was 
   expect([requests, open().state.turns]).toEqual([[], []])
 })
 
-test('a message that was tried again, and stopped before it was sent, is still unanswered', async () => {
+test('a message that was stopped in a retry before it was sent is still unanswered', async () => {
   let signIn = (): void => {}
   const { chat, network } = setUp({
     headers: async () => {
@@ -824,7 +824,7 @@ test.each(['history', 'end'] as const)(
     await chat[action]()
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
-    // What `deref` returns lives until the end of its job.
+    // An object that `deref` returns lives until the end of the current job.
     await vi.advanceTimersByTimeAsync(0)
     await new Promise((resolve) => setImmediate(resolve))
     collect()
@@ -832,7 +832,7 @@ test.each(['history', 'end'] as const)(
   },
 )
 
-test('end reports a server that refuses, and forgets nothing', async () => {
+test('end rejects if the server refuses, and forgets nothing', async () => {
   const { chat, engine } = setUp()
   await chat.send('one')
   await engine.close()
@@ -840,7 +840,7 @@ test('end reports a server that refuses, and forgets nothing', async () => {
   expect(chat.state.turns).toHaveLength(1)
 })
 
-test('history shows what the server has, after a reload too, and keeps what has no reply', async () => {
+test('history shows the stored turns, after a reload too, and keeps unanswered ones', async () => {
   const { chat, open, network } = setUp()
   await chat.send('one')
   await chat.send('bytes')
@@ -859,7 +859,7 @@ test('history shows what the server has, after a reload too, and keeps what has 
   expect(chat.state.turns).toHaveLength(3)
 })
 
-test('history leaves a turn without a reply in its place, also before those that are only stored', async () => {
+test('history leaves an unanswered turn in its place, also before turns that the page did not have', async () => {
   const { chat, open, network } = setUp()
   await chat.send('one')
   await chat.send('fail')
@@ -875,7 +875,7 @@ test('history leaves a turn without a reply in its place, also before those that
   expect(await messages(next)).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('history keeps a message that was sent and answered while the stored turns were read', async () => {
+test('history keeps a message that was sent and answered while it read the stored turns', async () => {
   let read = (_response: Response): void => {}
   const turns = ['old', 'new'].map((message, index) => ({
     turn: index + 1,
@@ -903,7 +903,7 @@ test('history keeps a message that was sent and answered while the stored turns 
   expect((await shown).map(({ message }) => message)).toEqual(['old', 'new'])
 })
 
-/** The messages at each change, where one was shown twice. */
+/** The messages at each change that showed one twice. */
 function doubled(chat: { on(name: 'change', listener: (state: ChatState) => void): unknown }): string[][] {
   const found: string[][] = []
   chat.on('change', ({ turns }) => {
@@ -913,7 +913,7 @@ function doubled(chat: { on(name: 'change', listener: (state: ChatState) => void
   return found
 }
 
-test('history after a reload shows the stored turns while the newest turn still runs, and that one once', async () => {
+test('history after a reload shows the stored turns while the newest turn still runs, and shows that one once', async () => {
   const { chat, open, network } = setUp()
   await chat.send('one')
   let release = (): void => {}
@@ -943,7 +943,7 @@ test('history after a reload shows the stored turns while the newest turn still 
   expect([ran, twice]).toEqual([['one', 'slow'], []])
 })
 
-test('history after a reload shows a turn once that was stored without the page', async () => {
+test('history after a reload shows a turn once if it was stored without the page', async () => {
   const { chat, open, network } = setUp()
   await chat.send('one')
   network.push('lose reply', ...Array.from({ length: 100 }, () => 'lose request' as const))
@@ -957,7 +957,7 @@ test('history after a reload shows a turn once that was stored without the page'
   expect([ran, twice]).toEqual([['one', 'two'], []])
 })
 
-test('a turn without an outcome stands beside the stored ones, one of which may be its own, until it is sent again', async () => {
+test('an unanswered turn is shown beside its possible stored copy until it is sent again', async () => {
   const { chat, network } = setUp()
   await chat.send('one')
   network.push('lose reply', ...Array.from({ length: 7 }, () => 'lose request' as const))
@@ -977,7 +977,7 @@ test('a turn without an outcome stands beside the stored ones, one of which may 
   expect(ran).toEqual(['one', 'two'])
 })
 
-test('a turn that is stored before its end has reached the page is shown once in the end', async () => {
+test('a turn that is stored before the page received its end is finally shown once', async () => {
   const { chat, engine, network } = setUp()
   await chat.send('one')
   let release = (): void => {}
@@ -999,7 +999,7 @@ test('a turn that is stored before its end has reached the page is shown once in
   expect(chat.state.turns.map(({ text }) => text)).toEqual(['You said one.', 'You said two.'])
 })
 
-test('history that something in front of the server refuses says the status', async () => {
+test('if a proxy refuses history, the error has the status', async () => {
   const chat = createChat({
     url: '/ai',
     flow: 'Desk',
@@ -1010,7 +1010,7 @@ test('history that something in front of the server refuses says the status', as
   expect(chat.state.session).toBe('s1')
 })
 
-test('end that something in front of the server answers says the status, and forgets nothing', async () => {
+test('if a proxy answers end, the error has the status, and nothing is forgotten', async () => {
   const chat = createChat({
     url: '/ai',
     flow: 'Desk',
@@ -1050,7 +1050,7 @@ test.each([
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('history of a session that is gone lets the next message start another; without a session nothing is asked', async () => {
+test('history of a session that is gone lets the next message start another; without a session no request is made', async () => {
   const { chat, engine, requests } = setUp()
   expect(await chat.history()).toEqual([])
   expect(requests).toEqual([])
@@ -1060,7 +1060,7 @@ test('history of a session that is gone lets the next message start another; wit
   expect(chat.state).toMatchObject({ session: '', hasEnded: true })
 })
 
-test('each change is a new frozen state with the turns as they were; listeners cannot harm it', async () => {
+test('each change is a new frozen state; listeners cannot change it', async () => {
   const { chat } = setUp()
   const states: ChatState[] = []
   const off = chat.on('change', (state) => states.push(state))
@@ -1080,7 +1080,7 @@ test('each change is a new frozen state with the turns as they were; listeners c
   expect(states).toHaveLength(length)
 })
 
-test('what a listener throws is reported also where there is no reportError', async () => {
+test('an error of a listener is reported even without reportError', async () => {
   const { chat } = setUp()
   vi.stubGlobal('reportError', undefined)
   const reported = vi.spyOn(console, 'error').mockImplementation(() => {})
@@ -1092,7 +1092,7 @@ test('what a listener throws is reported also where there is no reportError', as
   expect(reported).toHaveBeenCalledWith(error)
 })
 
-test('a listener that changes the chat lets nobody see an earlier state last', async () => {
+test('if a listener changes the chat, no listener sees an old state last', async () => {
   const { chat } = setUp()
   const first: ChatState[] = []
   chat.on('change', (state) => first.push(state))
@@ -1140,7 +1140,7 @@ test.each([
   expect([chat.state.turns, requests]).toEqual([[], []])
 })
 
-test('there is nothing to try again in a new chat, and not what is under way', async () => {
+test('retry rejects in a new chat, and for a running turn', async () => {
   const { chat } = setUp()
   await expect(chat.retry()).rejects.toThrow('There is no turn to try again.')
   const turn = chat.send('one')
@@ -1150,7 +1150,7 @@ test('there is nothing to try again in a new chat, and not what is under way', a
   await turn
 })
 
-test('the newest turn that is not under way is the one to try again', async () => {
+test('retry without an ID takes the newest turn that is not running', async () => {
   const answers: ((response: Response) => void)[] = []
   const { chat } = kept(() => new Promise((resolve) => answers.push(resolve)))
   const first = chat.send('one')

@@ -1,6 +1,6 @@
 /**
- * A conversation with one flow, as a page or a program has it: the turns, the session that the next message goes to,
- * and the messages that have no outcome yet.
+ * A conversation with one flow, in a page or a program: the turns, the session of the next message, and the unanswered
+ * messages.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import type { ChatAttachment, ChatMessage, Delivery } from './chat-message.js'
@@ -12,35 +12,35 @@ import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-t
 import { sendMessage } from './send-message.js'
 import { readConversation, withOpenTurns } from './stored-turns.js'
 
-/** A message that has no outcome yet, or may be sent again. */
+/** A message that is unanswered or may be sent again. */
 interface Entry extends Delivery {
-  /** As it is shown. */
+  /** The turn that the page shows. */
   turn: ChatTurn
   message: ChatMessage
   readonly stopping: AbortController
-  /** Where it began after it was stopped: whether the server cancelled its turn then. */
+  /** If the turn began after it was stopped: whether the server then cancelled it. */
   cancelled?: Promise<boolean>
-  /** Of the turn under way, as the server says it. */
+  /** The ID of the session of the running turn, from the server. */
   session?: string
   readonly conversation: Conversation
 }
 
 /**
- * What the messages between two calls of `startOver` or `end` share. A turn that outlives it says nothing about the
+ * The state that messages between two calls of `startOver` or `end` share. A turn that outlives it does not affect the
  * next one.
  */
 interface Conversation {
-  /** Empty if the next message starts one. */
+  /** Empty if the next message starts a session. */
   session: string
   /**
-   * Settles when the newest turn and all before it are settled. It holds none of them: they may have megabytes
-   * attached.
+   * Settles when the newest turn and all before it are settled. It does not keep them in memory: their attachments may
+   * be large.
    */
   newest: Promise<unknown>
   lastFailure?: string | undefined
-  /** What the last outcome said of it. */
+  /** The state in the last outcome. */
   said: Pick<ChatState, 'hasEnded' | 'hasRestarted' | 'isStuck'>
-  /** Settles when the session is deleted, or was not. */
+  /** Settles when the deletion of the session has ended, successful or not. */
   ending?: Promise<void>
 }
 
@@ -53,7 +53,7 @@ export class Chat {
   readonly #options: ChatOptions
   readonly #record: ChatRecord
   readonly #listeners = new ChatListeners()
-  /** By the ID of the turn: those under way, and those that may be sent again. */
+  /** The running messages and those that may be sent again, by turn ID. */
   readonly #entries = new Map<string, Entry>()
   #conversation: Conversation
   #state: ChatState
@@ -71,14 +71,14 @@ export class Chat {
     this.#state = Object.freeze({ session, turns, isBusy: false, ...nothingSaid })
   }
 
-  /** The chat now. */
+  /** The current state of the chat. */
   get state(): ChatState {
     return this.#state
   }
 
   /**
-   * Calls a listener at each event of a name, until the returned function is called. With `change` it follows the chat
-   * as a whole.
+   * Calls a listener for each event of a name, until the returned function is called. `change` reports every change of
+   * the state.
    *
    * @example
    * ```ts
@@ -91,20 +91,20 @@ export class Chat {
   }
 
   /**
-   * Sends a message. Resolves to its turn when that is settled, whatever became of it: `status` says it.
+   * Sends a message. Resolves to its turn when the turn has settled; `status` has the outcome.
    *
-   * A user need not wait for a reply: what becomes of a message for a busy session is for the flow to say. Only the
-   * first message of a conversation is waited for, because its outcome has the ID of the session.
+   * A user need not wait for a reply: the option `busy` of the flow decides what happens to a message for a busy
+   * session. Only the first message of a conversation makes the next ones wait, because its outcome has the session ID.
    *
-   * @param attachments - What `attachmentOf` made. Default: none.
+   * @param attachments - The results of `attachmentOf`. Default: none.
    * @throws `TypeError` (rejected) if `attachments` is not a list of attachments, or `config` is not JSON: then nothing
    * is sent.
    */
   async send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
-    // A `File`, and the promise of an attachment, have no media type.
+    // A `File` has no media type, nor has a promise of an attachment.
     if (!Array.isArray(attachments) || attachments.some(({ mediaType }) => !mediaType))
       throw new TypeError('attachments must be a list of what `await attachmentOf(file)` returns.')
-    // A copy: each attempt has the same content, whatever the page does with its objects meanwhile.
+    // A copy: each attempt sends the same content even if the page changes its objects.
     const sent: ChatMessage = JSON.parse(
       JSON.stringify({
         key: crypto.randomUUID(),
@@ -115,7 +115,7 @@ export class Chat {
     )
     const { ending } = this.#conversation
     if (ending !== undefined) await ending.catch(() => {})
-    // A new message takes the place of those that were not answered.
+    // A new message replaces the unanswered ones.
     for (const { turn } of this.#repeatable()) this.#entries.delete(turn.id)
     const entry = this.#addEntry(sent, 'waiting')
     this.#change([...this.#state.turns, entry.turn])
@@ -123,8 +123,8 @@ export class Chat {
   }
 
   /**
-   * After a reload: sends the messages again that had no outcome. Each that was answered meanwhile gets its reply; none
-   * runs twice. One whose place a newer message took is left out.
+   * After a reload: sends the unanswered messages again. A message that was answered meanwhile gets its reply; none
+   * runs twice. A superseded message is left out.
    */
   resume(): Promise<readonly ChatTurn[]> {
     const unanswered = this.#repeatable().filter(({ turn }) => turn.status === 'unanswered')
@@ -132,23 +132,23 @@ export class Chat {
   }
 
   /**
-   * After a reload: shows the conversation as the server has it. The stored turns take the place of those that are
-   * answered here; the server needs the option `session`. It may be called while turns run: they stay where they are,
-   * and it resolves when they are settled. Call `resume` first. A turn that is still `unanswered` is shown beside its
-   * stored copy, if it has one.
+   * After a reload: shows the conversation as the server has it. The stored turns replace the answered turns of the
+   * page; the server needs the option `session`. Call `resume` first. If turns are running, they stay in place, and the
+   * promise resolves when they have settled. A turn that is still `unanswered` is shown beside its stored copy, if it
+   * has one.
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
   async history(): Promise<readonly ChatTurn[]> {
     while (true) {
-      // A turn that waits may be stored already, and would be shown twice. With its first event its reply comes, or it
+      // A waiting turn may be stored already, and would be shown twice. Its first event is its reply, or shows that it
       // runs.
       await this.#reaches(({ turns }) => turns.every(({ status }) => status !== 'waiting'))
       const { session, turns: before } = this.#state
       if (session === '') break
       const { turns, sessionState } = await readConversation(this.#server, session)
-      // A message that was sent meanwhile may have begun another conversation. One that was answered may be among the
-      // stored ones or not.
+      // A message sent meanwhile may have begun another conversation. An answered one may or may not be among the
+      // stored turns.
       if (session !== this.#state.session || this.#hasAnsweredBeside(before)) continue
       const { said } = this.#conversation
       if (ended.includes(sessionState))
@@ -161,12 +161,12 @@ export class Chat {
   }
 
   /**
-   * Sends a message again that failed, was stopped or superseded, or has no outcome. The server recognises one that it
-   * answered already. Where the failure itself was recorded, the message gets a new key.
+   * Sends a message again that failed, was stopped or superseded, or has no outcome. The server recognises a message
+   * that it answered already. If the failure itself was recorded, the message gets a new key.
    *
-   * @param id - Of the turn. Default: the newest one that is not under way.
-   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a message was sent after it,
-   * or if it is under way.
+   * @param id - The ID of the turn. Default: the newest one that is not running.
+   * @throws `TypeError` (rejected) if there is no such turn, because it was answered or a message was sent after it, or
+   * if it is running.
    */
   async retry(id?: string): Promise<ChatTurn> {
     const entry = id === undefined ? this.#repeatable().at(-1) : this.#entries.get(id)
@@ -178,20 +178,20 @@ export class Chat {
   }
 
   /**
-   * Stops what is under way. Resolves to whether the server cancelled a turn: not one that was being stored, nor one
-   * whose server was not reached. A message without an event so far is waited for. Nothing that was stopped is sent
-   * again by itself.
+   * Stops all running turns. Resolves to whether the server cancelled a turn; it cannot cancel a turn that is being
+   * stored, or one that the request did not reach. If a message has no event yet, this waits for its first. A stopped
+   * message is not sent again unless you call `retry`.
    */
   async stop(): Promise<boolean> {
     const stopped = [...this.#entries.values()].filter(({ turn }) => isUnderWay(turn))
     for (const { stopping } of stopped) stopping.abort()
     let isAnyCancelled = false
-    // The server knows the turn of a session that runs. The others wait behind it, and are cancelled one after the
+    // The server cancels the running turn of a session. The others wait behind it, and are cancelled one after the
     // other.
     for (const entry of stopped) {
       if (!isUnderWay(entry.turn)) continue
       const isCancelled = await this.#cancel(entry.session ?? entry.message.session ?? '')
-      // The message may not have arrived. Where replies are streamed, its first event has it cancelled.
+      // The message may not have arrived. If replies are streamed, its first event triggers the cancel.
       if (!isCancelled) await this.#reaches(() => entry.turn.status !== 'waiting')
       if (isCancelled || (await entry.cancelled)) isAnyCancelled = true
     }
@@ -199,8 +199,8 @@ export class Chat {
   }
 
   /**
-   * Forgets the conversation: the next message starts a new one, also while a turn is under way. The turns so far are
-   * still shown until a reload; the server keeps the session.
+   * Forgets the conversation: the next message starts a new one, even while a turn is running. The turns so far stay
+   * visible until a reload; the server keeps the session.
    */
   startOver(): void {
     this.#begin(this.#state.turns)
@@ -208,10 +208,10 @@ export class Chat {
 
   /**
    * Deletes the session on the server, and forgets the conversation and its turns. A message that is sent meanwhile
-   * waits for that. A conversation that began meanwhile stays.
+   * waits for the deletion. A conversation that began meanwhile stays.
    *
-   * @throws `Error` (rejected) with the server's sentence, if it sent one, where it was not deleted: then nothing is
-   * forgotten.
+   * @throws `Error` (rejected) if the session was not deleted, with the server's message if it sent one; then nothing
+   * is forgotten.
    */
   async end(): Promise<void> {
     const conversation = this.#conversation
@@ -237,7 +237,7 @@ export class Chat {
     this.#change(turns)
   }
 
-  /** Whether turns are answered that are not among these. */
+  /** Whether there are answered turns that are not among these. */
   #hasAnsweredBeside(known: readonly ChatTurn[]): boolean {
     return this.#state.turns.some((turn) => turn.status === 'answered' && !known.includes(turn))
   }
@@ -267,7 +267,7 @@ export class Chat {
     return entry
   }
 
-  /** What may be sent again, oldest first. */
+  /** The messages that may be sent again, oldest first. */
   #repeatable(): Entry[] {
     return [...this.#entries.values()].filter(({ turn }) => !isUnderWay(turn))
   }
@@ -284,7 +284,7 @@ export class Chat {
     const { message, stopping, conversation } = entry
     try {
       if (message.session === undefined && conversation.session === '') await before
-      // What may be stored is found by the same key in the same session.
+      // A turn that may be stored is found by the same key in the same session.
       message.session ??= conversation.session
       this.#change()
       for await (const event of sendMessage(this.#server, this.#options.flow, entry, stopping.signal)) {
@@ -293,8 +293,8 @@ export class Chat {
     } catch {
       const isStopped = stopping.signal.aborted && !entry.mayBeStored
       if (!entry.mayBeStored) delete message.session
-      // Otherwise nobody knows whether the message was answered: a turn that the server cancelled may be another one of
-      // the session. To find out it is sent again, so it is kept.
+      // Otherwise it is unknown whether the message was answered: the server may have cancelled another turn of the
+      // session. Only sending the message again finds out, so it is kept.
       this.#replace(entry, { ...entry.turn, status: isStopped ? 'stopped' : 'unanswered' })
     }
     return entry.turn
@@ -305,7 +305,7 @@ export class Chat {
     const outcome = outcomeOf(event)
     if (event.type === 'session') {
       entry.session = event.data.session
-      // Where the user pressed stop earlier, there was nothing to cancel yet.
+      // If the user pressed stop earlier, there was nothing to cancel yet.
       if (entry.stopping.signal.aborted) entry.cancelled = this.#cancel(entry.session)
     }
     if (outcome !== undefined) this.#settle(entry, turn, outcome)
@@ -313,14 +313,14 @@ export class Chat {
     this.#listeners.notify(event.type, { ...event.data, turn })
   }
 
-  /** Notes what an outcome says of the message and of the conversation. */
+  /** Applies an outcome to the message and to the conversation. */
   #settle(entry: Entry, { id, status }: ChatTurn, outcome: ChatOutcome): void {
     const { conversation, message } = entry
     const { session: sent = '' } = message
     const { sessionState, restarted, code } = outcome
     if (status === 'answered') this.#entries.delete(id)
     else if (!entry.mayBeStored) entry.message = messageToRepeat(message, outcome)
-    // A reply that names no session is about the one that was asked for.
+    // A reply without a session ID is about the requested session.
     const session = outcome.session || sent
     const had = conversation.session
     // The conversation may have left that session meanwhile.
@@ -377,16 +377,13 @@ function isUnderWay({ status }: ChatTurn): boolean {
   return status === 'waiting' || status === 'running'
 }
 
-/**
- * The message as it is sent again after a failure that left nothing behind: to the session that the conversation has
- * then.
- */
+/** The message for a retry after a failure that stored nothing: it goes to the current session of the conversation. */
 function messageToRepeat(
   { session: _sent, ...message }: ChatMessage,
   { sessionState, code }: ChatOutcome,
 ): ChatMessage {
-  // A failure that ended the session is recorded under its key, and a key that belongs to another message stays that
-  // one's.
+  // A failure that ended the session is recorded under its key, and a key that another message used still belongs to
+  // that message. Both need a new key.
   const needsKey = sessionState === 'aborted' || code === 'IDEMPOTENCY_MISMATCH'
   return needsKey ? { ...message, key: crypto.randomUUID() } : message
 }

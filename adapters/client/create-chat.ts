@@ -3,9 +3,9 @@ import type { ChatOptions } from './chat-options.js'
 
 /**
  * A conversation with one flow over HTTP, in a page or a program. Each message has an idempotency key and is sent until
- * there is an outcome, so that a lost network neither loses nor doubles a turn.
+ * there is an outcome, so a lost network never loses or doubles a turn.
  *
- * @throws `TypeError` if an option is missing, or is not what it must be.
+ * @throws `TypeError` if an option is missing or invalid.
  * @example
  * ```ts
  * const chat = createChat({ url: '/ai', flow: 'SupportDesk', storage: sessionStorage })

@@ -1,6 +1,6 @@
 /**
  * The entry point `turnkeeper/client`: a conversation with a flow from a browser, or from any runtime with `fetch`. It
- * imports nothing when it runs.
+ * has no run-time imports.
  *
  * @module turnkeeper/client
  */

@@ -1,4 +1,4 @@
-/** The reader of event streams, over bytes that are split at every possible place. */
+/** The reader of event streams, with bytes split at every possible place. */
 import { expect, test } from 'vitest'
 import { readEvents } from './read-events.js'
 
@@ -43,7 +43,7 @@ test.each(forms)('wherever the bytes are split, the events are the same, with %s
   expect(await allOf(bodyOf(Array.from(bytes, (byte) => Uint8Array.of(byte))))).toEqual(events)
 })
 
-test('an event that was cut is none', async () => {
+test('a truncated event is dropped', async () => {
   const bytes = new TextEncoder().encode(`${text}event: result\nid: 4\ndata: {}\n`)
   expect(await allOf(bodyOf([bytes]))).toEqual(events)
 })

@@ -1,7 +1,7 @@
 /**
  * Reads server-sent events from the body of a reply: the part of the WHATWG HTML standard, section 9.2.6, that the
- * server sends. Lines end with LF or CRLF, and an event without `id` has an empty one. `EventSource` can send neither a
- * `POST` nor headers.
+ * server uses. Lines end with LF or CRLF, and an event without `id` gets an empty one. `EventSource` cannot do this: it
+ * can send neither a `POST` nor headers.
  */
 
 /** One event as it came. */
@@ -12,8 +12,8 @@ export interface ServerSentEvent {
 }
 
 /**
- * The events one by one, however the network splits the bytes. Comments are left out. What follows the last empty line
- * when the body ends is not an event: it was cut. Leaving the loop closes the connection.
+ * The events one by one, however the network splits the bytes. Comments are left out. Text after the last empty line is
+ * a truncated event, and is dropped. Leaving the loop closes the connection.
  *
  * @param onBytes - Called for each piece of the body, comments included.
  */

@@ -1,4 +1,4 @@
-/** How one message is sent: what is repeated, with what, and when it ends. The server follows a script. */
+/** How one message is sent: what is repeated, with which headers, and when it ends. The server follows a script. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { errorFacts } from '../../src/errors/error-facts.js'
 import type { Delivery } from './chat-message.js'
@@ -13,7 +13,7 @@ const message = { key: '5c0a3d1e-8f0b-4b6e-9a55-6a8f3a1c2d4e', text: 'Hello', se
 let sent: Headers[]
 let replies: readonly Reply[]
 
-/** A server that answers each request with the next reply, and the last one ever after. */
+/** A server that answers each request with the next reply, and then always with the last one. */
 const server = new ChatServer({
   url: '/ai/',
   headers: () => ({ Authorization: 'Bearer token' }),
@@ -67,7 +67,7 @@ const session = ['session', { session: 's1' }] as const
 const delta = ['text-delta', { text: 'Wel' }] as const
 const result = ['result', { success: true, message: 'Welcome.', session: 's1', sessionState: 'running' }] as const
 
-/** The types of the events, and the last event's data; an error where there was no outcome. */
+/** The types of the events, and the last event's data; an error if there was no outcome. */
 async function send(
   stopped = new AbortController(),
   sender = server,
@@ -92,7 +92,7 @@ async function send(
   return { types, last, error, mayBeStored: delivery.mayBeStored }
 }
 
-test('a stream passes, and what its last event says', async () => {
+test('passes a stream on, up to its last event', async () => {
   serve(stream(session, delta, result))
   const { types, last } = await send()
   expect(types).toEqual(['session', 'text-delta', 'result'])
@@ -106,7 +106,7 @@ test('a stream passes, and what its last event says', async () => {
   expect(first?.has('Last-Event-ID')).toBe(false)
 })
 
-test('where the network is lost the same request is sent again, after pauses that grow', async () => {
+test('if the network is lost, the same request is sent again after growing pauses', async () => {
   serve(lost, lost, lost, stream(session, result))
   const started = Date.now()
   expect((await send()).types).toEqual(['retry', 'retry', 'retry', 'session', 'result'])
@@ -114,13 +114,13 @@ test('where the network is lost the same request is sent again, after pauses tha
   expect(sent.map((headers) => headers.get('Idempotency-Key'))).toEqual(Array.from({ length: 4 }, () => message.key))
 })
 
-test('a stream that was cut goes on after its last event', async () => {
+test('a truncated stream is resumed after its last event', async () => {
   serve(stream(session, delta), lost, stream(session, result))
   expect((await send()).types).toEqual(['session', 'text-delta', 'retry', 'retry', 'session', 'result'])
   expect(sent.map((headers) => headers.get('Last-Event-ID'))).toEqual([null, 't:2', 't:2'])
 })
 
-test('a connection on which nothing comes is closed, and the message is sent again', async () => {
+test('a silent connection is closed, and the message is sent again', async () => {
   const silent: Reply = (signal) => {
     const body = new ReadableStream({
       start: (controller) => signal.addEventListener('abort', () => controller.error(signal.reason)),
@@ -177,7 +177,7 @@ test.for([
   expect(sent).toHaveLength(1)
 })
 
-test('what answers in place of the server is tried again, and believed where it refuses', async () => {
+test("a proxy's temporary error is retried, and its refusal is final", async () => {
   serve(
     () => new Response('Bad gateway', { status: 502 }),
     () => new Response('Who are you?', { status: 401 }),
@@ -202,7 +202,7 @@ const withToken = (token: () => string): ChatServer =>
     },
   })
 
-test('a message that cannot be sent fails at once, and says why', async () => {
+test('a message that cannot be sent fails at once, with the reason', async () => {
   const signedOut = withToken(() => {
     throw new Error('Sign in again.')
   })
@@ -211,7 +211,7 @@ test('a message that cannot be sent fails at once, and says why', async () => {
   expect(last).toMatchObject({ success: false, message: 'Sign in again.', code: 'REQUEST_ERROR', session: '' })
 })
 
-/** Stands in for a `fetch` that is not to be called. */
+/** A `fetch` that must not be called. */
 const unreached: typeof fetch = () => Promise.reject(new TypeError('Failed to fetch'))
 
 test.each([
@@ -228,7 +228,7 @@ test.each([
   expect(last).toMatchObject({ message: expect.stringMatching(reason), code: 'REQUEST_ERROR' })
 })
 
-test('headers that are never made are waited for as long as a silent server, and the message is sent again', async () => {
+test('a headers function that never settles counts as a silent server, and the message is sent again', async () => {
   const made = [new Promise<Headers>(() => {}), new Headers()]
   const slow = new ChatServer({
     url: '/ai',
@@ -257,7 +257,7 @@ test('a server has 45 seconds to answer, however long the headers took', async (
   expect((await send(undefined, slow)).types).toEqual(['session', 'result'])
 })
 
-test('where the network is lost while a token is fetched, the message is sent again', async () => {
+test('if the network is lost while a token is fetched, the message is sent again', async () => {
   const tokens = [
     () => {
       throw new TypeError('Failed to fetch')
@@ -279,7 +279,7 @@ test('the attempts are bounded', async () => {
   expect(error).toMatchObject({ message: 'No reply came.' })
 })
 
-test('the last attempt shows why there is no reply', async () => {
+test('the last attempt reports why there is no reply', async () => {
   serve(failure('SESSION_STORE_ERROR', 'unknown'))
   expect(await send()).toMatchObject({ last: { code: 'SESSION_STORE_ERROR' }, mayBeStored: true })
   expect(sent).toHaveLength(8)
@@ -314,7 +314,7 @@ test('a message that is stopped while its headers are made is not sent', async (
   expect(await send(stopping, slow)).toMatchObject({ types: [], mayBeStored: false })
 })
 
-test('after Stop nothing is sent again, in a pause too', async () => {
+test('after a stop nothing is sent again, even in a pause', async () => {
   const stopping = new AbortController()
   serve(() => {
     setTimeout(() => stopping.abort(), 100)
@@ -323,7 +323,7 @@ test('after Stop nothing is sent again, in a pause too', async () => {
   const { types, error } = await send(stopping)
   expect([types, sent.length]).toEqual([['retry'], 1])
   expect(error).toBeDefined()
-  // The timer of a pause that was left keeps a program alive.
+  // The timer of an abandoned pause would keep the program alive.
   expect(vi.getTimerCount()).toBe(0)
 })
 
@@ -339,7 +339,7 @@ test('a message that is stopped when its pause is reported does not wait for the
   expect([Date.now() - started, vi.getTimerCount(), sent.length]).toEqual([0, 0, 1])
 })
 
-test('where the browser is offline the next attempt waits until it is not', async () => {
+test('if the browser is offline, the next attempt waits until it is online', async () => {
   const navigator = { onLine: false }
   vi.stubGlobal('navigator', navigator)
   serve(lost, stream(session, result))
@@ -350,7 +350,7 @@ test('where the browser is offline the next attempt waits until it is not', asyn
   expect((await reading).types).toEqual(['retry', 'session', 'result'])
 })
 
-test('after Stop an attempt that fails is the last one, and no other is reported', async () => {
+test('after a stop, a failing attempt is the last one, and no other is reported', async () => {
   const stopping = new AbortController()
   serve(() => {
     stopping.abort()

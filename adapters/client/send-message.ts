@@ -1,4 +1,4 @@
-/** Sends one message until there is an outcome, whatever becomes of the network meanwhile. */
+/** Sends one message until there is an outcome, even if the network fails in between. */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
 import type { Delivery } from './chat-message.js'
 import { attempt, notSentCode } from './chat-request.js'
@@ -9,8 +9,8 @@ const firstPauseMs = 500
 const longestPauseMs = 8000
 
 /**
- * Whether the same request is sent again, by the code of its failure. After any other code it is sent again if the
- * state of the session is unknown.
+ * Whether a request is sent again, by the code of its failure. After any other code it is sent again if the state of
+ * the session is unknown.
  */
 const repeats: ReadonlyMap<string, boolean> = new Map(
   Object.entries({
@@ -32,10 +32,10 @@ const repeats: ReadonlyMap<string, boolean> = new Map(
 
 /**
  * The events of the message's turn. The last one is `result` or `error`. Every attempt has the key of the message, and
- * goes on after the last event that came.
+ * resumes after the last received event.
  *
- * @param stopped - After it nothing is sent again; the reply to what was sent is still read.
- * @throws If no outcome came: after the last attempt, or after it was stopped.
+ * @param stopped - Once aborted, nothing is sent again; the reply to a request already sent is still read.
+ * @throws If there is no outcome after the last attempt, or after a stop.
  */
 export async function* sendMessage(
   server: ChatServer,
@@ -63,23 +63,23 @@ export async function* sendMessage(
   }
 }
 
-/** Whether the same request may have another outcome in a moment. */
+/** Whether the same request may soon have another outcome. */
 function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { success: true }): boolean {
   if (success || /^\d+$/.test(code)) return false
   return repeats.get(code) ?? sessionState === 'unknown'
 }
 
 /**
- * Whether the turn may be stored if nothing else comes than this outcome. The reply to a save may have been lost. And
- * who does not know the session, such as a proxy that refuses, says nothing of earlier attempts; a first message has
- * none yet.
+ * Whether the turn may be stored if this is the only outcome. The reply to a save may have been lost. A sender that
+ * does not know the session, such as a proxy that refuses, knows nothing about earlier attempts; a first message has
+ * none.
  */
 function isInDoubt(outcome: ChatOutcome | undefined, wasSent: boolean): boolean {
   return outcome === undefined || mayPass(outcome) || (wasSent && ['unknown', 'none'].includes(outcome.sessionState))
 }
 
 /**
- * Waits, and again as long while a browser knows that it is offline. Ends where it is stopped meanwhile.
+ * Waits, and waits again while the browser is offline. Ends when it is stopped.
  *
  * @throws If it was stopped before.
  */

@@ -1,9 +1,9 @@
-/** The conversation as the server has it (`GET session`), and beside what the page shows. */
+/** Reads the stored conversation (`GET session`) and merges it with the turns of the page. */
 import type { ChatOutcome, ChatSessionState } from './chat-events.js'
 import type { ChatServer } from './chat-server.js'
 import { type ChatTurn, contentOf } from './chat-turn.js'
 
-/** What is stored under a session ID. */
+/** The stored conversation of a session. */
 export interface StoredConversation {
   readonly sessionState: ChatSessionState
   readonly turns: readonly ChatTurn[]
@@ -33,8 +33,8 @@ function turnOf(session: string, { turn, message, reply, ...type }: StoredTurn):
 }
 
 /**
- * The stored turns, with those that were not answered between them: each before as many answered ones as in the page,
- * which has the newest ones.
+ * Merges the unanswered turns into the stored ones. An unanswered turn keeps its place counted from the end: as many
+ * answered turns follow it as in the page, which has the newest ones.
  */
 export function withOpenTurns(stored: readonly ChatTurn[], shown: readonly ChatTurn[]): ChatTurn[] {
   const turns = [...stored]
