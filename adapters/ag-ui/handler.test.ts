@@ -1,5 +1,5 @@
-// What is refused, and what is not streamed. Whole runs, by the published client, are in
-// testing/contract/ui-message/ag-ui.test.ts.
+// Refused requests and replies that are not streamed. testing/contract/ui-message/ag-ui.test.ts has whole runs with the
+// published client.
 import { afterEach, expect, test, vi } from 'vitest'
 import { FlowNotFoundError } from '../../src/errors/engine-errors.js'
 import { FlowEngine, type FlowStreamEvent, finish, reply } from '../../src/index.js'
@@ -47,7 +47,7 @@ test('the events of a reply that is not streamed', async () => {
   ])
 })
 
-test('a message is sent again with what came of its reply, and the reply replaces that', async () => {
+test('a message is sent again with the partial reply, and the full reply replaces that', async () => {
   const { post, turns } = start()
   const first = await eventsOf(await post(run))
   const half = { id: 'm1-reply', role: 'assistant', content: 'You sa' }
@@ -62,12 +62,12 @@ test('a message that is sent again with another text is refused', async () => {
   const events = await eventsOf(await post({ ...run, messages: [{ ...hello, content: 'Other' }] }))
   expect(events.at(-1)).toEqual({
     type: 'RUN_ERROR',
-    message: 'This message was answered before. It can be neither changed nor answered anew.',
+    message: 'This message was answered before. It cannot be changed or answered again.',
     code: 'IDEMPOTENCY_MISMATCH',
   })
 })
 
-test('a thread whose state has a session that has ended goes on in the one that followed it', async () => {
+test('a thread whose state names an ended session continues in its successor', async () => {
   const { post } = start(
     {},
     flowOf('Test', ({ message }) => (message === 'bye' ? finish('Bye.') : reply('Seen.'))),
@@ -153,7 +153,7 @@ test('other paths, and forms of other sites', async () => {
   expect(await (await post({}, '/ag-ui/t1/stop')).json()).toEqual({ stopped: false })
 })
 
-test('a context of authorize that cannot be used: `onError` gets why, and the client a fixed sentence', async () => {
+test('an invalid context of authorize: `onError` gets the reason, and the client a fixed sentence', async () => {
   const errors: unknown[] = []
   const { post, turns } = start({
     authorize: () => ({ principal: 'ada', context: { config: {} } }),
@@ -180,7 +180,7 @@ test('a run is answered although waitUntil throws', async () => {
   expect(errors).toEqual([new Error('The runtime has gone.')])
 })
 
-test('a path that is not one', () => {
+test('an invalid path is refused', () => {
   expect(() => start({ path: 'ag-ui' })).toThrow(
     "createAgUiHandler: path must be a path such as '/ag-ui', with no slash at its end.",
   )

@@ -1,4 +1,4 @@
-/** The routes of an agent of AG-UI: from a request to a run, or to a stop. */
+/** The routes of an AG-UI agent: run and stop. */
 import type { ChatEngine } from '../chat/chat-turns.js'
 import { createEventBody, dataLine } from '../chat/event-body.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
@@ -10,7 +10,7 @@ import { type RunForm, runEventsOf } from './run-events.js'
 
 /** The options of {@link createAgUiHandler}. */
 export interface AgUiOptions extends ChatHandlerOptions {
-  /** The path of the agent's `url`. Starts with a slash and does not end with one. Default: `'/ag-ui'`. */
+  /** The path of the agent's `url`. It starts with a slash and does not end with one. Default: `'/ag-ui'`. */
   readonly path?: string
 }
 
@@ -21,10 +21,10 @@ const defaultPath = '/ag-ui'
  *
  * `POST {path}` runs a turn and streams its events, `POST {path}/{threadId}/stop` stops the turn of a thread.
  *
- * @param engine - the engine, or an object that stands in front of one
+ * @param engine - the engine, or an object that wraps one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
+ * @throws `InvalidInputError` at once for a wrong or unknown option, and for an unregistered flow
  *
  * @example
  * ```ts

@@ -1,6 +1,5 @@
 /**
- * The body that an agent of AG-UI sends (`RunAgentInput`): the user's last message, and what the client knows of the
- * thread.
+ * Reads the body that an AG-UI client sends (`RunAgentInput`): the user's last message, and the state of the thread.
  */
 import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
@@ -8,13 +7,13 @@ import { isClientId } from '../chat/client-id.js'
 import { Refusal } from '../fetch/reply/refusal.js'
 import { isObject } from '../fetch/request/is-object.js'
 
-/** What a client sends. */
+/** The request of a client. */
 export interface SentRun extends ChatMessage {
   readonly threadId: string
   readonly runId: string
   /** The client's messages up to the user's last one. */
   readonly messages: readonly unknown[]
-  /** Whether the client has messages after it: what came of its reply before a connection broke or the turn failed. */
+  /** Whether the client has messages after it: a partial reply from before a connection broke or the turn failed. */
   readonly isSentAgain: boolean
 }
 

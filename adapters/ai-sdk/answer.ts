@@ -88,7 +88,8 @@ export function hasRefusal(body: unknown): boolean {
 }
 
 /**
- * The engine's usage for that of a result. Counts that are absent or not valid are 0, and absent if they are optional.
+ * Converts the usage of a result to the engine's. A missing or invalid count becomes 0, or is left out if it is
+ * optional.
  */
 export function usageOf(usage: Usage | undefined | null): TokenUsage {
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = usage ?? {}

@@ -22,7 +22,7 @@ export interface AiSdkLanguageModel {
 /** Options that only one provider reads, by provider and name. */
 export type ProviderOptions = Record<string, Record<string, JsonValue>>
 
-/** The bytes of a file, or where they are: base64 or a URL in versions 2 and 3, a tagged object in version 4. */
+/** The content of a file: base64 or a URL in versions 2 and 3, a tagged object in version 4. */
 export type FileData =
   | string
   | URL
@@ -178,7 +178,7 @@ const supportedVersions: readonly unknown[] = ['v2', 'v3', 'v4']
  * Returns `model` if it is a language model of a supported version.
  *
  * @param name - The model's name in error messages.
- * @throws `InvalidInputError` that says what is supported.
+ * @throws `InvalidInputError` that lists the supported versions.
  */
 export function supportedModel(model: unknown, name: string): SupportedModel {
   const { specificationVersion, doGenerate } = (model ?? {}) as Partial<AiSdkLanguageModel>

@@ -1,6 +1,6 @@
 /**
- * Translates the engine's messages into the prompt of a call. Content is neither added nor removed, except for blank
- * texts: Anthropic and Google reject a call that has one.
+ * Translates the engine's messages into the prompt of a call. It adds no content and removes only blank texts:
+ * Anthropic and Google reject a call that has one.
  */
 import type { JsonObject, Message, MessagePart, ToolResultPart } from '../../src/index.js'
 import type {
@@ -76,10 +76,7 @@ function providerOptionsOf(providerData: JsonObject | undefined): { readonly pro
   return providerData === undefined ? {} : { providerOptions: providerData as ProviderOptions }
 }
 
-/**
- * The results of the calls in one answer go into one message: some providers compare their number with that of the
- * calls.
- */
+/** The results of the calls in one answer go into one message: some providers require as many results as calls. */
 function addResults(prompt: PromptMessage[], parts: readonly MessagePart[]): void {
   const results = parts.flatMap((part) => (part.type === 'tool-result' ? [resultContent(part)] : []))
   const last = prompt.at(-1)

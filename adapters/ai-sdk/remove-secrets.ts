@@ -5,9 +5,7 @@
  */
 import { isCredentialName } from '../../src/util/patterns.js'
 
-/**
- * Properties that can hold a URL: those of the packages' errors, and of the errors that runtimes throw for a bad URL.
- */
+/** Properties that can hold a URL, in the packages' errors and in the errors that runtimes throw for a bad URL. */
 const urlProperties = ['url', 'input', 'base'] as const
 
 /** How many errors of a chain of causes are cleaned: a chain may be a circle. */

@@ -3,7 +3,7 @@ import { type Chat, MemoryChatSessions } from './chat-sessions.js'
 
 const chatOf = (id: string): Chat => ({ owner: 'ada', flow: 'Test', id })
 
-test('the memory keeps the 10 000 chats that were used last', async () => {
+test('the memory keeps the 10 000 most recently used chats', async () => {
   const sessions = new MemoryChatSessions()
   await sessions.save(chatOf('loaded'), 's1')
   await sessions.save(chatOf('saved'), 's2')
@@ -18,7 +18,7 @@ test('the memory keeps the 10 000 chats that were used last', async () => {
   expect(await sessions.load(chatOf('forgotten'))).toBeUndefined()
 })
 
-test('a chat that the memory does not know takes the place of none', async () => {
+test('loading an unknown chat evicts none', async () => {
   const sessions = new MemoryChatSessions()
   for (let index = 0; index < 10_000; index++) await sessions.save(chatOf(`chat-${index}`), 's1')
   expect(await sessions.load(chatOf('unknown'))).toBeUndefined()

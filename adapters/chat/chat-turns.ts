@@ -1,6 +1,6 @@
 /**
- * The turns of the chats of one handler: from a message to the turn that answers it. A message that comes again reads
- * the turn that runs for it, and the engine answers it by its key where none runs.
+ * The turns of one handler's chats. If a message is sent again while its turn runs, the client reads that turn;
+ * otherwise the engine replays the reply by its key.
  */
 import type { FlowEngine, FlowRunInput, FlowStream, JsonObject, SessionDocument } from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
@@ -10,22 +10,22 @@ import { keepAlive } from '../fetch/request/wait-until.js'
 import { type Chat, type ChatSessions, nameOf } from './chat-sessions.js'
 import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
 
-/** The part of a `FlowEngine` that chats use: an application may put an object of its own in front of one. */
+/** The part of a `FlowEngine` that chats use. An application may wrap it. */
 export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession' | 'claimSession'> &
   Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
 
-/** A message of the user, as both protocols have one. */
+/** A message of the user, in the form that both protocols share. */
 export interface ChatMessage {
-  /** The client's own: the same when the message is sent again. */
+  /** The client's ID of the message; the same when it is sent again. */
   readonly id: string
   readonly text: string
   readonly attachments: NonNullable<FlowRunInput['attachments']>
   readonly config: JsonObject | undefined
-  /** The session that the client goes on in; `undefined` if it does not say. */
+  /** The session that the client names; `undefined` if it names none. */
   readonly session: string | undefined
 }
 
-/** What a turn gets of its request beside the message. */
+/** The input of a turn besides the message. */
 export type TurnRequest = Pick<FlowRunInput, 'requestId' | 'serverContext' | 'waitUntil'>
 
 /** How long `ChatSessions` may take to load or save. */
@@ -34,7 +34,7 @@ const maxTableMs = 5_000
 /** A turn and the message that began it. */
 interface RunningTurn {
   readonly messageId: string
-  /** Everything that must be the same for a message to be the same. */
+  /** Two messages are the same if these fields are equal. */
   readonly content: string
   readonly key: string
   readonly broadcast: TurnBroadcast
@@ -42,21 +42,21 @@ interface RunningTurn {
   readonly shown: unknown
 }
 
-/** What is asked about a message when its session is looked for. */
+/** The facts needed to find the session of a message. */
 interface AskedMessage {
   readonly key: string
   readonly requestId: string | undefined
 }
 
-/** The session that a message is sent to. */
+/** The session of a message. */
 interface ChosenSession {
-  /** `undefined` if a new one begins. */
+  /** `undefined` for a new session. */
   readonly sessionId: string | undefined
-  /** The one that `ChatSessions` has for the chat. */
+  /** The session that `ChatSessions` has for the chat. */
   readonly kept: string | undefined
 }
 
-/** The turns of all chats that run in this process. */
+/** The running turns of all chats in this process. */
 export class ChatTurns {
   /** By chat, in the order in which their messages arrived. */
   readonly #running = new Map<string, readonly RunningTurn[]>()
@@ -71,10 +71,10 @@ export class ChatTurns {
   }
 
   /**
-   * Begins the turn of a message, or finds the one that runs for it. Rejects if the session of the chat cannot be found
-   * out.
+   * Starts the turn of a message, or finds the one that is already running. Rejects if the session of the chat cannot
+   * be determined.
    *
-   * @param shown - The message as the protocol shows it: see {@link ChatTurns.running}.
+   * @param shown - the message as the protocol shows it: see {@link ChatTurns.running}
    */
   async send(chat: Chat, message: ChatMessage, request: TurnRequest, shown?: unknown): Promise<TurnBroadcast> {
     const content = JSON.stringify([message.text, message.attachments, message.config])
@@ -87,9 +87,8 @@ export class ChatTurns {
   }
 
   /**
-   * Begins a turn. Its session is chosen within the turn: nothing is awaited until the turn is among those that run. So
-   * the same message finds it there, whenever it comes again, and another first message goes on in the session of this
-   * one.
+   * Starts a turn. The turn itself chooses the session, so nothing is awaited before the turn is registered as running.
+   * A repeat of the message therefore always finds it, and another first message continues in its session.
    */
   #begin(chat: Chat, message: ChatMessage, key: string, request: TurnRequest): TurnBroadcast {
     const { text, attachments, config } = message
@@ -113,33 +112,34 @@ export class ChatTurns {
       await this.#keep(chat, await chosen, outcome)
     }
     const broadcast = new TurnBroadcast(start, settle, this.#report)
-    // The engine passes the turn. This is also what comes before and after it: `ChatSessions`.
+    // The engine passes only the turn itself to `waitUntil`. This promise includes the calls to `ChatSessions` before
+    // and after it.
     void keepAlive(request.waitUntil, broadcast.ended, this.#report)
     return broadcast
   }
 
-  /** The turn of a chat that began last and still runs. */
+  /** The newest running turn of a chat. */
   running(chat: Chat): RunningTurn | undefined {
     return this.#turnsOf(chat).at(-1)
   }
 
   /**
-   * The turns of a chat that run, and that a stored session does not have yet: oldest first. A turn runs until its
-   * session is kept for the chat, which is after its commit.
+   * The running turns of a chat that a stored session does not have yet, oldest first. A turn counts as running until
+   * its session is saved for the chat, which is after its commit.
    */
   notIn(document: SessionDocument | undefined, chat: Chat): readonly RunningTurn[] {
     return this.#turnsOf(chat).filter(({ key }) => document === undefined || !hasAnswered(document, key))
   }
 
-  /** Stops the turns of a chat that run in this process. Resolves when they have ended: whether one was stopped. */
+  /** Stops the running turns of a chat in this process. When they have ended, resolves to whether one was stopped. */
   async stop(chat: Chat): Promise<boolean> {
     const stopped = await Promise.all(this.#turnsOf(chat).map(({ broadcast }) => broadcast.stop()))
     return stopped.includes(true)
   }
 
-  /** The session that was kept for a chat, or that of a first turn which still runs. */
+  /** The saved session of a chat, or the session of a first turn that is still running. */
   async sessionOf(chat: Chat): Promise<string | undefined> {
-    // Taken before the load, which may have looked before that turn kept its session, and end after it.
+    // Read before the load: the load may read before that turn saves its session, and end after the turn.
     const running = this.running(chat)
     return (await this.#load(chat)) ?? (running && sessionOfTurn(running))
   }
@@ -156,11 +156,11 @@ export class ChatTurns {
   }
 
   /**
-   * Finds the session for a message. Where that is not the one that the client brings, an earlier one may have answered
-   * the message, which comes again: it is found by the key.
+   * Finds the session for a message. If the message is a repeat, an earlier session may have answered it; its key shows
+   * that.
    *
-   * @param before - The turn of the chat that ran when the message arrived. It may end while `ChatSessions` is asked,
-   * which then may not have its session yet.
+   * @param before - The turn of the chat that was running when the message arrived. It may end during the load, which
+   * then may not see its session.
    */
   async #choose(
     chat: Chat,
@@ -177,9 +177,9 @@ export class ChatTurns {
   }
 
   /**
-   * The session that a chat is in: the one that the client brings, else the one that was kept, whichever goes on; else
-   * the one of the turn before. One that has ended is taken, too, if it has the answer to this very message. Where
-   * there is no choice, nothing is loaded, and the engine finds out whether the session goes on.
+   * The current session of a chat. In this order, the first that goes on: the session that the client names, the saved
+   * one, the one of the turn before. An ended session is used too if it has the answer to this very message. If there
+   * is only one candidate, it is not loaded: the engine finds out whether it goes on.
    */
   async #current(
     chat: Chat,
@@ -197,8 +197,8 @@ export class ChatTurns {
   }
 
   /**
-   * Whether a session of the owner goes on, or has answered the message. One that cannot be loaded counts as one that
-   * goes on: the turn reports why it cannot.
+   * Whether a session of the owner goes on, or has answered the message. A session that cannot be loaded counts as one
+   * that goes on; the turn then reports the reason.
    */
   async #answers(sessionId: string, { owner }: Chat, { key, requestId }: AskedMessage): Promise<boolean> {
     try {
@@ -230,7 +230,7 @@ export class ChatTurns {
     const { session } = response
     const isStored = sessionState !== 'none' && sessionState !== 'unknown'
     if (!isStored || session === '' || session === kept) return
-    // The reply of a session that the chat may have left since.
+    // A reply from a session that the chat may have left.
     if (replayed === true && session === sessionId && kept !== undefined) return
     try {
       const late = `chats.save has not settled within ${maxTableMs} ms. The reply does not wait for it.`
@@ -241,7 +241,9 @@ export class ChatTurns {
   }
 }
 
-/** @throws An error with this message if the work takes too long: a table may never answer, and others wait for it. */
+/**
+ * @throws An error with this message if the work takes too long: a table may never answer while other messages wait.
+ */
 async function inTime<Value>(work: Promise<Value>, message: string): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -255,15 +257,14 @@ async function inTime<Value>(work: Promise<Value>, message: string): Promise<Val
 }
 
 /**
- * @throws The error for the operator where `authorize` returned a `context` that cannot be used: the client gets a
- * fixed sentence.
+ * @throws The error for the operator if `authorize` returned an invalid `context`; the client gets a fixed sentence.
  */
 function checkContext(outcome: TurnOutcome): void {
   const problem = outcome.type === 'error' ? contextError(outcome.error) : undefined
   if (problem !== undefined) throw problem
 }
 
-/** `undefined` if the turn has ended before it had one. */
+/** `undefined` if the turn ended before it had a session. */
 async function sessionOfTurn({ broadcast }: RunningTurn): Promise<string | undefined> {
   const session = await broadcast.session()
   return session === '' ? undefined : session

@@ -1,6 +1,6 @@
-/** IDs that clients make: of chats, threads, runs and messages. */
+/** IDs that clients make for chats, threads, runs and messages. */
 
-/** Whether a text can be such an ID. */
+/** Whether a text is a valid ID. */
 export function isClientId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 256
 }
@@ -10,7 +10,7 @@ export function replyIdOf(messageId: string): string {
   return `${messageId}-reply`
 }
 
-/** The ID that a segment of a path is; `undefined` if it is none. */
+/** The ID in a path segment; `undefined` if it is invalid. */
 export function clientIdIn(segment: string): string | undefined {
   try {
     const id = decodeURIComponent(segment)

@@ -15,7 +15,7 @@ const fail = (error: unknown): void => {
   throw error
 }
 
-test('comments go out while nothing comes, and none after the end', async () => {
+test('sends comments during silence, and none after the end', async () => {
   fakeIntervals()
   const hold = gate()
   async function* texts(): AsyncGenerator<string, void> {
@@ -34,7 +34,7 @@ test('comments go out while nothing comes, and none after the end', async () => 
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('a reader that goes away ends the timer, and is not written to', async () => {
+test('a reader that goes away ends the timer, and nothing more is written', async () => {
   fakeIntervals()
   const hold = gate()
   let hasLeft = false
@@ -57,7 +57,7 @@ test('a reader that goes away ends the timer, and is not written to', async () =
   expect(reported).toEqual([])
 })
 
-test('a body that nobody reads, or reads on, keeps no timer', async () => {
+test('a body that is not read, or no longer read, keeps no timer', async () => {
   fakeIntervals()
   async function* texts(): AsyncGenerator<string, void> {
     yield 'one'
@@ -71,7 +71,7 @@ test('a body that nobody reads, or reads on, keeps no timer', async () => {
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test('what the texts throw is reported, and the body ends', async () => {
+test('an error of the source is reported, and the body ends', async () => {
   const reported: unknown[] = []
   const error = new Error('broken')
   // biome-ignore lint/correctness/useYield: it fails before it has a text.

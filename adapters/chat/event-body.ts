@@ -1,7 +1,7 @@
-/** The body of a stream: texts as they come, and a comment now and then while none comes. */
+/** The body of a stream: texts as they arrive, and comments during silence. */
 import { Heartbeat } from '../fetch/reply/heartbeat.js'
 
-/** @param texts - Is left when the reader goes away. What it throws goes to `report`, and the body ends there. */
+/** @param texts - Closed when the reader goes away. If it throws, `report` receives the error, and the body ends. */
 export function createEventBody(
   texts: AsyncGenerator<string, void>,
   heartbeatMs: number,
@@ -28,7 +28,7 @@ export function createEventBody(
       cancel() {
         hasLeft = true
         heartbeat.stop()
-        // It settles with the next event, which nobody waits for.
+        // It settles with the next event, so it is not awaited.
         texts.return().catch(report)
       },
     },

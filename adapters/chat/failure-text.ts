@@ -1,12 +1,12 @@
-/** What users of a chat read of a failure. */
+/** The text of a failure that users of a chat read. */
 import type { TurnOutcome } from './turn-broadcast.js'
 
-/** A message came again with another content, or the history does not keep its reply any more. */
-export const answeredBefore = 'This message was answered before. It can be neither changed nor answered anew.'
+/** A message was sent again with other content, or the history no longer has its reply. */
+export const answeredBefore = 'This message was answered before. It cannot be changed or answered again.'
 
 /**
- * The text of a failure. That of the engine speaks of an idempotency key, which neither the user nor the page has made:
- * the key of a chat's message is made of IDs. A text that the engine's option `errorText` has chosen stays.
+ * The text of a failure. The engine's text mentions an idempotency key, which neither the user nor the page has chosen:
+ * this adapter derives it from IDs. A text from the engine's option `errorText` stays.
  */
 export function failureText({ response, error }: Extract<TurnOutcome, { type: 'error' }>): string {
   const isEnginesOwn = response.message === error.message

@@ -1,4 +1,4 @@
-/** The options that the chat handlers share, and the errors for wrong ones. */
+/** The options that the chat handlers share, and their checks. */
 import type { FlowEngine } from '../../src/index.js'
 import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { checkNumbers } from '../fetch/check-options.js'
@@ -10,22 +10,22 @@ import type { ChatEngine } from './chat-turns.js'
 
 /** The options of both chat handlers. */
 export interface ChatHandlerOptions {
-  /** The name, or a former name, of the flow that answers. It must be registered before the handler is made. */
+  /** The current or a former name of the flow that answers. It must be registered before the handler is made. */
   readonly flow: string
   /**
-   * Says who calls, before a body is read and before anything is run, as in `turnkeeper/fetch`. It must name a
-   * principal: a chat belongs to one. To refuse a caller, return a `Response`.
+   * Identifies the caller before the body is read and before anything runs, as in `turnkeeper/fetch`. It must name a
+   * principal, because a chat belongs to one. To refuse a caller, return a `Response`.
    */
   readonly authorize: Authorize
   /**
-   * Where the session of a chat is kept for clients that do not bring it. Default: the memory of this process, the last
-   * 10 000 chats.
+   * Stores the session of each chat, for clients that do not send it. Default: in the memory of this process, for the
+   * 10 000 most recently used chats.
    */
   readonly chats?: ChatSessions
-  /** Which web pages of other origins may call. Default: none. */
+  /** The other origins whose pages may call. Default: none. */
   readonly cors?: CorsOptions
   /**
-   * The most bytes of a request body. The libraries of both protocols send the whole conversation with each message,
+   * The largest request body, in bytes. The libraries of both protocols send the whole conversation with each message,
    * photos included. Default: 8 388 608 (8 MiB).
    */
   readonly maxBodyBytes?: number
@@ -33,11 +33,11 @@ export interface ChatHandlerOptions {
   readonly bodyTimeoutMs?: number
   /** How long a stream may be silent, in milliseconds, before a comment goes out. Default: 15 000. */
   readonly heartbeatMs?: number
-  /** Whether streams name the tools that are called. The names say how the application is built. Default: `false`. */
+  /** Whether streams name the called tools. The names reveal how the application is built. Default: `false`. */
   readonly streamDetails?: boolean
   /**
-   * Receives each turn, and what it leaves behind, on a runtime that stops when the reply is sent. A handler whose
-   * second argument has a method `waitUntil` uses that one. Default: nothing.
+   * Keeps the runtime alive for a turn and its later work, if the runtime stops once the reply is sent. If the second
+   * argument of the handler has a method `waitUntil`, the handler uses that instead. Default: none.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
   /** Receives errors that clients must not see. Default: `console.error`. */
@@ -78,8 +78,7 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
 }
 
 /**
- * @throws `InvalidInputError` for a flow that is not registered. An object in front of an engine need not be able to
- * tell.
+ * @throws `InvalidInputError` for an unregistered flow. An engine wrapper may be unable to check this.
  */
 export function checkFlow(engine: ChatEngine, flow: string, caller: string): void {
   if (!knowsFlows(engine) || registeredName(engine, flow) !== undefined) return

@@ -1,6 +1,6 @@
 /**
- * What happens to every request of a chat, whatever its protocol: CORS, the method, `authorize`, and an error that
- * becomes a reply. The protocol decides which path and method mean what.
+ * Handles the part of a chat request that all protocols share: CORS, the method, `authorize`, and the reply to an
+ * error. The protocol decides the meaning of paths and methods.
  */
 import { notAnEngine } from '../../src/util/options.js'
 import type { HeaderRecord } from '../fetch/core/header-names.js'
@@ -18,26 +18,26 @@ import { type ChatSessions, MemoryChatSessions } from './chat-sessions.js'
 import { type ChatEngine, ChatTurns, type TurnRequest } from './chat-turns.js'
 import { type ChatHandlerOptions, checkChatOptions, checkFlow } from './options.js'
 
-/** A request that was let in. */
+/** An admitted request. */
 export interface ChatRequest {
   readonly request: Request
   /** The principal. */
   readonly owner: string
-  /** What a turn gets of the request. */
+  /** The request's input for a turn. */
   readonly turn: TurnRequest
-  /** The headers that every reply has. */
+  /** The headers of every reply. */
   readonly headers: Readonly<HeaderRecord>
 }
 
-/** What a path and a method mean. */
+/** The route of a path and a method. */
 export interface ChatRoute {
   readonly method: 'GET' | 'POST'
-  /** As it is in the event `auth:refused`. */
+  /** Its name in the event `auth:refused`. */
   readonly name: 'run' | 'cancel' | 'session'
   answer(arrived: ChatRequest): Promise<Response>
 }
 
-/** What the routes share. */
+/** The settings that the routes share. */
 export interface ChatContext {
   readonly engine: ChatEngine
   readonly turns: ChatTurns
@@ -56,10 +56,10 @@ export type ChatHandler = (request: Request, runtime?: unknown) => Promise<Respo
 /**
  * Makes the handler of a protocol.
  *
- * @param caller - The function that the application called, for messages of errors.
+ * @param caller - The function that the application called, for error messages.
  * @param pathOption - The option that only this protocol has.
- * @param createRoutes - The routes by path: `undefined` where there is none.
- * @throws `InvalidInputError` for what is not an engine, for a wrong option, and for a flow that is not registered.
+ * @param createRoutes - Returns the route of a path, or `undefined` if there is none.
+ * @throws `InvalidInputError` if `engine` is not an engine, an option is wrong, or the flow is not registered.
  */
 export function createChatHandler(
   engine: ChatEngine,
@@ -146,7 +146,7 @@ interface Arrived {
 const noPrincipal =
   'authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.'
 
-/** That of an engine without the option, for an object in front of one that has no `limits`. */
+/** The engine's default, for a wrapper that has no `limits`. */
 const defaultJsonDepth = 64
 
 function createContext(

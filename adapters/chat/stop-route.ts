@@ -1,13 +1,12 @@
 /**
- * What lies below the path of a chat handler, in both protocols: `{path}/{id}`, and an action on it. One action is the
- * same: `stop`.
+ * The routes below the path of a chat handler, in both protocols: `{path}/{id}/{action}`. Both have the action `stop`.
  */
 import { replyJson } from '../fetch/reply/envelope.js'
 import { checkContentType } from '../fetch/request/headers.js'
 import { clientIdIn } from './client-id.js'
 import type { ChatContext, ChatRequest, ChatRoute } from './serve-chat.js'
 
-/** A chat that a path names, and what is to be done with it. */
+/** The chat and the action in a path. */
 export interface IdAndAction {
   readonly id: string
   /** The segment after the ID; `undefined` if there is none. */
@@ -22,7 +21,7 @@ export function idAndAction(path: string, base: string): IdAndAction | undefined
   return id === undefined || more.length > 0 ? undefined : { id, action }
 }
 
-/** `POST {path}/{id}/stop`: stops the turns of a chat that run in this process, and says whether one was stopped. */
+/** `POST {path}/{id}/stop`: stops the running turns of a chat in this process, and answers whether one was stopped. */
 export function stopRoute({ turns, flow }: ChatContext, id: string): ChatRoute {
   async function stop({ request, owner, headers }: ChatRequest): Promise<Response> {
     checkContentType(request)

@@ -1,30 +1,30 @@
 /**
- * One turn and everyone who reads it. The turn is read here, so that it depends on no connection: readers come, leave
- * and come back, and each gets what still counts from the beginning.
+ * One turn and its readers. The turn is read here, so it depends on no connection: readers come, leave and return, and
+ * each gets all events that still count, from the first.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 
 /** The last event of a turn. */
 export type TurnOutcome = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
 
-/** A turn that runs, or has ended. */
+/** A running or ended turn. */
 export class TurnBroadcast {
   readonly #events: FlowStreamEvent[] = []
   readonly #aborter = new AbortController()
   readonly #settle: (outcome: TurnOutcome) => Promise<void>
   readonly #report: (error: unknown) => void
-  /** Readers that wait for the next event. */
+  /** Readers waiting for the next event. */
   #waiting: (() => void)[] = []
   #ended = false
-  /** Resolves when the turn has begun; rejects with what `start` threw, and then nothing comes. */
+  /** Resolves when the turn has begun; rejects with the error of `start`, and then there are no events. */
   readonly begun: Promise<unknown>
-  /** Resolves when nothing comes any more. Never rejects. */
+  /** Resolves after the last event. Never rejects. */
   readonly ended: Promise<void>
 
   /**
-   * @param start - Begins the turn; the signal stops it.
-   * @param settle - Is awaited with the outcome before readers get it. Where it throws, they get none.
-   * @param report - Gets what `settle` throws, and what the stream throws, which it should not.
+   * @param start - Starts the turn; the signal stops it.
+   * @param settle - Awaited with the outcome before readers get it. If it throws, readers get no outcome.
+   * @param report - Receives errors of `settle` and of the stream, which should never throw.
    */
   constructor(
     start: (signal: AbortSignal) => Promise<FlowStream>,
@@ -41,7 +41,7 @@ export class TurnBroadcast {
     )
   }
 
-  /** The ID of the session, when it is known; empty if the turn has ended before. */
+  /** The ID of the session once it is known; empty if the turn ended before that. */
   async session(): Promise<string> {
     for await (const event of this.read()) {
       if (event.type === 'session') return event.session
@@ -50,7 +50,7 @@ export class TurnBroadcast {
     return ''
   }
 
-  /** All events that count, also those from before this call, and then what comes. */
+  /** All events that count, including those before this call, and then the coming ones. */
   async *read(): AsyncGenerator<FlowStreamEvent, void> {
     const lastReset = this.#events.findLastIndex(({ type }) => type === 'reset')
     for (let index = 0; ; index++) {
@@ -64,7 +64,7 @@ export class TurnBroadcast {
     }
   }
 
-  /** Stops the turn, unless its commit has begun. Resolves when it has ended: whether it was stopped. */
+  /** Stops the turn, unless its commit has begun. When the turn has ended, resolves to whether it was stopped. */
   async stop(): Promise<boolean> {
     this.#aborter.abort()
     await this.ended

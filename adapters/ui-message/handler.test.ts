@@ -1,5 +1,5 @@
-// The routes for pages of the AI SDK, chunk by chunk, without a page: what is sent, what is bound to whom, and what
-// never runs twice. The real pages are in testing/contract/ui-message.
+// The routes for pages of the AI SDK, chunk by chunk, without a page: replies, owners, and messages that never run
+// twice. testing/contract/ui-message has real pages.
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type FlowConstructor,
@@ -45,7 +45,7 @@ interface SetUp {
   readonly documents?: Map<string, SessionDocument>
 }
 
-/** A process: an engine over what is stored, and its handler. The header `user` names the principal. */
+/** A process: an engine over the shared store, and its handler. The header `user` names the principal. */
 function start({ engine: engineOptions, options, documents = new Map() }: SetUp = {}) {
   const engine = new FlowEngine({
     flows: [onlyFlowOf('Test')],
@@ -106,7 +106,7 @@ async function messagesOf(response: Response): Promise<FlowMessage[]> {
 }
 
 /**
- * What a message begins with is what the flow does: `bye` ends the session, and `slow` is answered when `hold` is
+ * The start of a message decides what the flow does: `bye` ends the session, and `slow` is answered when `hold` is
  * opened.
  */
 function talking(hold = gate(), documents = new Map<string, SessionDocument>(), options?: Partial<UiMessageOptions>) {
@@ -117,7 +117,7 @@ function talking(hold = gate(), documents = new Map<string, SessionDocument>(), 
   return start({ engine: { flows: [flow] }, documents, ...(options === undefined ? {} : { options }) })
 }
 
-/** A page, or one of its tabs: it has the messages that it sent and those that it got. */
+/** A page, or one of its tabs, with the messages that it sent and received. */
 class Page {
   readonly messages: object[]
   readonly #send: ReturnType<typeof start>['send']
@@ -145,18 +145,18 @@ class Page {
     return this.#send('', { id: 'c1', messages: this.messages, trigger: 'submit-message' }, user)
   }
 
-  /** Sends a message, and loses the connection before anything of the reply has come. */
+  /** Sends a message, and loses the connection before any of the reply arrives. */
   async lose(id: string, text: string): Promise<void> {
     await (await this.post(id, text)).body?.cancel()
   }
 }
 
-/** What the user said, by session. */
+/** The user's messages, by session. */
 function saidIn(documents: ReadonlyMap<string, SessionDocument>): string[][] {
   return [...documents.values()].map(({ history }) => history.map(({ message: text }) => text))
 }
 
-/** Model steps that stream what `play` says. */
+/** Model steps that stream the pieces of `play`. */
 function playing(play: Play, documents?: Map<string, SessionDocument>, options?: Partial<UiMessageOptions>) {
   const engine = { flows: [flowOf(Talk)], providers: [streaming(play)] }
   return start({
@@ -184,7 +184,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('that is taken back is marked, and what counts comes after it', async () => {
+  test('that is discarded is marked, and the text that counts follows', async () => {
     const { say } = playing((_request, call) =>
       call === 1
         ? (async function* () {
@@ -200,7 +200,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('that fails after a part of it was shown is marked before the error', async () => {
+  test('that fails after a part was shown is marked before the error', async () => {
     const { say } = playing(async function* () {
       yield delta('Half')
       throw new Error('broken')
@@ -269,7 +269,7 @@ describe('the session of a chat', () => {
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
   })
 
-  test('is the one of the option `chats` where the page names none, and the transcript too', async () => {
+  test('comes from the option `chats` if the page names none, for the transcript too', async () => {
     const documents = new Map<string, SessionDocument>()
     const table = new Map<string, string>()
     const chats: ChatSessions = {
@@ -289,7 +289,7 @@ describe('the session of a chat', () => {
     ])
   })
 
-  test('is never that of another owner, whatever the page sends', async () => {
+  test('is never the session of another owner, whatever the page sends', async () => {
     const documents = new Map<string, SessionDocument>()
     const { say, send } = start({ documents })
     await textOf(await say('m1', 'My secret'))
@@ -303,7 +303,7 @@ describe('the session of a chat', () => {
     expect([...documents.values()].map(({ owner }) => owner)).toEqual(['ada', 'eve'])
   })
 
-  test('nothing is run where the option `chats` fails', async () => {
+  test('no turn runs if the option `chats` fails', async () => {
     const errors: unknown[] = []
     const fails = async (): Promise<never> => {
       throw new Error('The table is away.')
@@ -317,8 +317,8 @@ describe('the session of a chat', () => {
   })
 })
 
-describe('a page that brings a session which has ended', () => {
-  test('goes on in the one that followed it, although it lost the connection to that one', async () => {
+describe('a page that names an ended session', () => {
+  test('continues in its successor, although it lost the connection to that one', async () => {
     const { send, documents, engine } = talking()
     const page = new Page(send)
     await page.say('m1', 'bye')
@@ -334,7 +334,7 @@ describe('a page that brings a session which has ended', () => {
     ])
   })
 
-  test('goes on in the one that another tab has begun', async () => {
+  test('continues in the session that another tab began', async () => {
     const { send, documents } = talking()
     const page = new Page(send)
     await page.say('m1', 'bye')
@@ -345,7 +345,7 @@ describe('a page that brings a session which has ended', () => {
     expect(saidIn(documents)).toEqual([['bye'], ['One', 'Two', 'Three']])
   })
 
-  test('waits for the one that a message of another tab begins', async () => {
+  test('waits for the session that a message of another tab begins', async () => {
     const hold = gate()
     const { send, documents } = talking(hold)
     const page = new Page(send)
@@ -357,7 +357,7 @@ describe('a page that brings a session which has ended', () => {
     expect(saidIn(documents)).toEqual([['bye'], ['slow', 'Me too']])
   })
 
-  test('waits for the one of a turn that runs', async () => {
+  test('waits for the session of a running turn', async () => {
     const hold = gate()
     const { send, documents, engine } = talking(hold)
     const page = new Page(send)
@@ -373,7 +373,7 @@ describe('a page that brings a session which has ended', () => {
     expect(saidIn(documents)).toEqual([['bye'], ['slow', 'Me too']])
   })
 
-  test('gets the recorded reply to the message that ended it, and the chat stays in the one that followed', async () => {
+  test('gets the recorded reply to the message that ended it, and the chat stays in the successor', async () => {
     const { send, documents, turns, engine } = talking()
     const page = new Page(send)
     await page.say('m1', 'Hello')
@@ -430,7 +430,7 @@ describe('a page that brings a session which has ended', () => {
     expect(saidIn(documents)).toEqual([['Hello', 'bye'], ['New']])
   })
 
-  test('gets the recorded failure of the message that aborted one', async () => {
+  test('gets the recorded failure of the message that aborted it', async () => {
     const documents = new Map<string, SessionDocument>()
     const flow = onlyFlowOf('Test', ({ message: text }) => {
       if (text === 'break') throw new Error('It broke.')
@@ -445,7 +445,7 @@ describe('a page that brings a session which has ended', () => {
     expect([turns(), [...documents.values()].map(({ runStatus }) => runStatus)]).toEqual([2, ['aborted', 'running']])
   })
 
-  test('goes on in the one that it brings where no other is known', async () => {
+  test('continues in the named session if no other is known', async () => {
     const documents = new Map<string, SessionDocument>()
     const page = new Page(talking(gate(), documents).send)
     await page.say('m1', 'bye')
@@ -454,8 +454,8 @@ describe('a page that brings a session which has ended', () => {
   })
 })
 
-describe('a page that brings a session which goes on', () => {
-  test('stays in it where the memory of the process has an older one', async () => {
+describe('a page that names a session that goes on', () => {
+  test('stays in it if the memory of the process has an older one', async () => {
     const documents = new Map<string, SessionDocument>()
     const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
     const page = new Page(first.send)
@@ -467,7 +467,7 @@ describe('a page that brings a session which goes on', () => {
     expect(saidIn(documents)).toEqual([['bye'], ['New', 'On']])
   })
 
-  test('stays in it where the chat has another one that goes on, too', async () => {
+  test('stays in it even if the chat has another one that goes on', async () => {
     const documents = new Map<string, SessionDocument>()
     const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
     const page = new Page(first.send)
@@ -482,7 +482,7 @@ describe('a page that brings a session which goes on', () => {
     ])
   })
 
-  test('has it remembered in a process that did not know it', async () => {
+  test('makes a process that did not know it remember it', async () => {
     const documents = new Map<string, SessionDocument>()
     const page = new Page(talking(gate(), documents).send)
     await page.say('m1', 'One')
@@ -492,7 +492,7 @@ describe('a page that brings a session which goes on', () => {
     expect(shown.map(({ parts }) => parts)).toEqual([[{ type: 'text', text: 'One' }], [{ type: 'text', text: 'Two' }]])
   })
 
-  test('does not wait for the turns before it: the flow decides what becomes of messages that come meanwhile', async () => {
+  test('does not wait for earlier turns: the option `busy` decides about messages that arrive meanwhile', async () => {
     const hold = gate()
     const { send, engine } = talking(hold)
     const page = new Page(send)
@@ -506,7 +506,7 @@ describe('a page that brings a session which goes on', () => {
     for (const response of replies) await textOf(response)
   })
 
-  test('stays in it where it cannot be loaded to see whether it goes on', async () => {
+  test('stays in it if it cannot be loaded to see whether it goes on', async () => {
     const documents = new Map<string, SessionDocument>()
     const [first, second] = [talking(gate(), documents), talking(gate(), documents)]
     const page = new Page(first.send)
@@ -517,7 +517,7 @@ describe('a page that brings a session which goes on', () => {
     expect(saidIn(documents)).toEqual([['Here', 'Here again'], ['There']])
   })
 
-  test('where nothing else is known nothing more is loaded than for a page that brings none', async () => {
+  test('if nothing else is known, no more is loaded than for a page that names none', async () => {
     const { send, engine } = talking()
     const loads = vi.spyOn(engine, 'getSession')
     const page = new Page(send)
@@ -528,7 +528,7 @@ describe('a page that brings a session which goes on', () => {
   })
 })
 
-test('a page that brings the session of another user goes on in the session of its own chat', async () => {
+test("a page that names another user's session continues in the session of its own chat", async () => {
   const { send, documents } = talking()
   const [ada, eve] = [new Page(send), new Page(send)]
   await eve.say('m1', 'Mine', 'eve')
@@ -539,7 +539,7 @@ test('a page that brings the session of another user goes on in the session of i
   expect(saidIn(documents)).toEqual([['Mine', 'What was it?'], ['My secret']])
 })
 
-test('a reply waits five seconds for `chats` to keep its session, and not longer', async () => {
+test('a reply waits at most five seconds for `chats` to save its session', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const errors: unknown[] = []
   const isSaving = gate()
@@ -561,7 +561,7 @@ test('a reply waits five seconds for `chats` to keep its session, and not longer
   expect((await send('/c1/stream')).status).toBe(204)
 })
 
-test('a message waits five seconds for `chats` to have its session, and runs nothing without it', async () => {
+test('a message waits at most five seconds for `chats` to load its session, and runs nothing without it', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const errors: unknown[] = []
   const isLoading = gate()
@@ -585,7 +585,7 @@ test.each<[unknown, string]>([
   [42, 'a value of the type number'],
   [{ session: 's1' }, 'a value of the type object'],
   ['has space', 'a text that is not a session ID'],
-])('what `chats` loads is not a session ID, %j: nothing is run', async (loaded, got) => {
+])('`chats` loads %j, which is not a session ID: no turn runs', async (loaded, got) => {
   const errors: unknown[] = []
   const { say, turns } = start({
     options: {
@@ -613,12 +613,12 @@ describe('a message that is sent again', () => {
   test('with another text is refused', async () => {
     const { say, documents } = start()
     await textOf(await say('m1', 'Hello'))
-    const errorText = 'This message was answered before. It can be neither changed nor answered anew.'
+    const errorText = 'This message was answered before. It cannot be changed or answered again.'
     expect((await chunksOf(await say('m1', 'Other'))).at(-1)).toEqual({ type: 'error', errorText })
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([1])
   })
 
-  test('with another text is refused in the words of the application, if it has some', async () => {
+  test("with another text is refused with the application's own text, if it has one", async () => {
     const { say } = start({ engine: { flows: [onlyFlowOf('Test')], errorText: ({ code }) => `Fehler: ${code}` } })
     await textOf(await say('m1', 'Hello'))
     const last = (await chunksOf(await say('m1', 'Other'))).at(-1)
@@ -672,7 +672,7 @@ test('a photo of the transcript cannot be replaced, removed or added', async () 
   expect(await statusOf(other, [photo('AAEC'), { type: 'text', text: 'Thanks' }])).toBe(409)
 })
 
-describe('a turn that runs', () => {
+describe('a running turn', () => {
   /** A page that has left in the middle of a reply. */
   async function leftAlone() {
     const hold = gate()
@@ -702,7 +702,7 @@ describe('a turn that runs', () => {
     expect([(await send('/c1/stream')).status, turns()]).toEqual([204, 1])
   })
 
-  test('is nothing to another owner: neither its stream nor a stop reaches it', async () => {
+  test('cannot be read or stopped by another owner', async () => {
     const { send, hold, engine } = await leftAlone()
     const ended = new Promise((resolve) => engine.on('turn:end', resolve))
     expect((await send('/c1/stream', undefined, 'eve')).status).toBe(204)
@@ -719,7 +719,7 @@ describe('a turn that runs', () => {
     expect((await messagesOf(await send('/c1'))).map(({ role }) => role)).toEqual(['user', 'assistant'])
   })
 
-  test('is shown once in the transcript while its session is being kept', async () => {
+  test('is shown once in the transcript while its session is being saved', async () => {
     const hold = gate()
     const saving = gate()
     const kept = new Map<string, string>()
@@ -751,7 +751,7 @@ describe('a turn that runs', () => {
     for (const response of replies) await textOf(response)
   })
 
-  test('is stopped by its own request, leaves nothing, and may be sent again', async () => {
+  test('is stopped by a request, stores nothing, and may be sent again', async () => {
     const { send, say, documents, hold } = await leftAlone()
     const stream = await send('/c1/stream')
     expect(await (await send('/c1/stop', '')).json()).toEqual({ stopped: true })
@@ -762,7 +762,7 @@ describe('a turn that runs', () => {
     expect(await textOf(await say('m1', 'Hello'))).toBe('Welcome.')
   })
 
-  test('lets the next message of a chat without a session wait for its session', async () => {
+  test('makes the next message of a chat without a session wait for its session', async () => {
     const { say, hold, documents, engine } = await leftAlone()
     const arrived = new Promise((resolve) => engine.on('turn:queued', resolve).on('turn:start', resolve))
     const second = say('m2', 'Me too')
@@ -772,7 +772,7 @@ describe('a turn that runs', () => {
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
   })
 
-  test('lets the next message wait for its session where `chats` has looked before and answers after its end', async () => {
+  test('makes the next message wait for its session even if `chats` reads before its end and answers after it', async () => {
     const table = new Map<string, string>()
     const [hold, isAsked, answers] = [gate(), gate(), gate()]
     let loads = 0
@@ -802,7 +802,7 @@ describe('a turn that runs', () => {
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
   })
 
-  test('is waited for where two first messages are sent at once and `chats` is slow', async () => {
+  test('is awaited if two first messages are sent at once and `chats` is slow', async () => {
     const table = new Map<string, string>()
     const answers = gate()
     let loads = 0
@@ -821,7 +821,7 @@ describe('a turn that runs', () => {
     expect([...documents.values()].map(({ history }) => history.length)).toEqual([2])
   })
 
-  test('is waited for where it begins and ends while `chats` is asked for another first message', async () => {
+  test('is awaited if it begins and ends while `chats` loads for another first message', async () => {
     const table = new Map<string, string>()
     const answers = gate()
     const chats: ChatSessions = {
@@ -842,7 +842,7 @@ describe('a turn that runs', () => {
     expect(loads).toBe(2)
   })
 
-  test('is found by the same message that comes again while `chats` is asked', async () => {
+  test('is found by a repeat of the message while `chats` loads', async () => {
     const isAsked = gate()
     const load = vi.fn(() => isAsked.opened.then(() => undefined))
     const { say, turns } = start({ options: { chats: { load, save: async () => {} } } })
@@ -852,7 +852,7 @@ describe('a turn that runs', () => {
     expect([texts, turns(), load.mock.calls.length]).toEqual([['You said: Hello', 'You said: Hello'], 1, 1])
   })
 
-  test('can be stopped while `chats` is asked', async () => {
+  test('can be stopped while `chats` loads', async () => {
     const [isLoading, isAsked] = [gate(), gate()]
     const chats: ChatSessions = {
       async load() {
@@ -866,7 +866,7 @@ describe('a turn that runs', () => {
     const response = say('m1', 'Hello')
     await isLoading.opened
     const stop = send('/c1/stop', '')
-    // `authorize` of the second request is asked in microtasks.
+    // `authorize` of the second request runs in microtasks.
     await new Promise((resolve) => setImmediate(resolve))
     isAsked.open()
     expect(await (await stop).json()).toEqual({ stopped: true })
@@ -903,7 +903,7 @@ describe('a turn that runs', () => {
 })
 
 describe('a photo', () => {
-  test('reaches the flow, and bytes that are not valid do not', async () => {
+  test('reaches the flow, and invalid bytes do not', async () => {
     const seen: unknown[] = []
     const flows = [
       onlyFlowOf('Test', ({ attachments, message: text }) => {
@@ -923,7 +923,7 @@ describe('a photo', () => {
   })
 })
 
-describe('a request that is refused', () => {
+describe('a refused request', () => {
   test.each<[string, unknown]>([
     ['not JSON', '{'],
     ['a list', []],
@@ -941,7 +941,7 @@ describe('a request that is refused', () => {
     expect(await response.text()).toMatch(/^The .*\.$|^A .*\.$/)
   })
 
-  test('nobody: the Response of authorize, before anything is read', async () => {
+  test('an anonymous caller gets the Response of authorize, before anything is read', async () => {
     const { send, engine } = start()
     const refusals: unknown[] = []
     engine.on('auth:refused', ({ route, reason }) => refusals.push([route, reason]))
@@ -969,7 +969,7 @@ describe('a request that is refused', () => {
     expect([errors.length, refusals]).toEqual([1, [['run', 'error']]])
   })
 
-  test('a context of authorize that cannot be used: `onError` gets why, and the page a fixed sentence', async () => {
+  test('an invalid context of authorize: `onError` gets the reason, and the page a fixed sentence', async () => {
     const errors: unknown[] = []
     const { say, turns } = start({
       options: {
@@ -1034,7 +1034,7 @@ describe('a request that is refused', () => {
   })
 })
 
-test('pages of other origins may call where `cors` says so', async () => {
+test('pages of other origins may call if `cors` allows them', async () => {
   const { handler } = start({ options: { cors: { origin: 'https://a.example' } } })
   const request = new Request('https://shop.example/api/chat/c1/stop', {
     method: 'OPTIONS',
@@ -1044,7 +1044,7 @@ test('pages of other origins may call where `cors` says so', async () => {
   expect([response.status, response.headers.get('Access-Control-Allow-Methods')]).toEqual([204, 'POST'])
 })
 
-test('what is not an engine is refused, and a promise of one with what to do', () => {
+test('a value that is not an engine is refused, and a promise of one with a hint', () => {
   const options: UiMessageOptions = { flow: 'Test', authorize: () => ({ principal: 'ada' }) }
   expect(() => createUiMessageHandler(FlowEngine.create() as never, options)).toThrow(
     'createUiMessageHandler: the first argument must be a FlowEngine; got a promise: await FlowEngine.create().',
@@ -1072,7 +1072,7 @@ describe('the flow', () => {
     )
   })
 
-  test('may be named by a former name, and is not known of an object in front of an engine that cannot tell', () => {
+  test('may be named by a former name, and is not checked if an engine wrapper cannot tell', () => {
     const renamed = Object.assign(onlyFlowOf('Test'), { aliases: ['Former'] })
     expect(make(engineOf(renamed), 'Former')).not.toThrow()
     expect(make(frontOf(engineOf()), 'Test')).not.toThrow()

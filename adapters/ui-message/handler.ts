@@ -1,4 +1,4 @@
-/** The routes of a chat of the AI SDK: from a request to a turn, a stream that goes on, a stop, or the transcript. */
+/** The routes of a chat of the AI SDK: a turn, a resumed stream, a stop, and the transcript. */
 import type { SessionDocument } from '../../src/index.js'
 import type { Chat } from '../chat/chat-sessions.js'
 import type { ChatEngine } from '../chat/chat-turns.js'
@@ -19,7 +19,7 @@ import type { FlowMessage } from './ui-message.js'
 /** The options of {@link createUiMessageHandler}. */
 export interface UiMessageOptions extends ChatHandlerOptions {
   /**
-   * The path that the page's transport has as `api`. Starts with a slash and does not end with one. Default:
+   * The path that the page's transport has as `api`. It starts with a slash and does not end with one. Default:
    * `'/api/chat'`.
    */
   readonly api?: string
@@ -28,15 +28,15 @@ export interface UiMessageOptions extends ChatHandlerOptions {
 const defaultApi = '/api/chat'
 
 /**
- * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with its own transport.
+ * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with the default transport.
  *
- * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` goes on with the stream of a chat,
- * `POST {api}/{id}/stop` stops the turn of a chat, and `GET {api}/{id}` answers with its messages.
+ * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` resumes the stream of a chat, `POST
+ * {api}/{id}/stop` stops its turn, and `GET {api}/{id}` returns its messages.
  *
- * @param engine - the engine, or an object that stands in front of one
+ * @param engine - the engine, or an object that wraps one
  * @param options - `flow` and `authorize` are required
  * @returns a function from a request to its reply, as `createFetchHandler` returns it
- * @throws `InvalidInputError` at once for an option that is wrong or unknown, and for a flow that is not registered
+ * @throws `InvalidInputError` at once for a wrong or unknown option, and for an unregistered flow
  *
  * @example
  * ```ts
@@ -109,7 +109,7 @@ class UiMessageRoutes {
     do {
       running = turns.running(chat)
       document = await this.#load(await turns.sessionOf(chat), arrived)
-      // A turn that ended meanwhile may be stored since.
+      // A turn that ended meanwhile may be stored by now.
     } while (running !== turns.running(chat))
     const messages = document === undefined ? [] : messagesOf(document)
     for (const { messageId, shown } of turns.notIn(document, chat)) {
@@ -128,7 +128,7 @@ class UiMessageRoutes {
     return this.#context.engine.getSession(session, { owner, ...requestId })
   }
 
-  /** The reply to a message of the transcript, which is never run again. */
+  /** The reply to a message of the transcript; such a message never runs again. */
   async #recorded(chat: Chat, message: SentMessage, arrived: ChatRequest): Promise<AsyncIterable<TurnOutcome>> {
     const session = message.session ?? (await this.#context.turns.sessionOf(chat))
     const document = await this.#load(session, arrived)

@@ -1,4 +1,4 @@
-/** The body that a transport of the AI SDK sends: the last message, and what the page knows of the chat. */
+/** Reads the body that a transport of the AI SDK sends: the last message, and the IDs of the chat. */
 import type { JsonObject } from '../../src/index.js'
 import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
@@ -7,10 +7,10 @@ import { Refusal } from '../fetch/reply/refusal.js'
 import { isObject } from '../fetch/request/is-object.js'
 import type { FlowMessagePart } from './ui-message.js'
 
-/** What a page sends. */
+/** The request of a page. */
 export interface SentMessage extends ChatMessage {
   readonly chatId: string
-  /** As the page has them, for its other tabs. */
+  /** The parts as the page sent them, for its other tabs. */
   readonly parts: FlowMessagePart[]
 }
 
@@ -39,7 +39,7 @@ export function readSentMessage(body: Readonly<Record<string, unknown>>): SentMe
   }
 }
 
-/** Parts of other kinds mean nothing to a flow. */
+/** A flow ignores parts of other kinds. */
 function readPart(part: unknown): FlowMessagePart[] {
   if (!isObject(part)) return []
   const { type, text, mediaType, url, filename } = part
@@ -69,7 +69,7 @@ function sourceOf(url: string): { readonly data: string } | { readonly url: stri
   return { data }
 }
 
-/** The session that the newest reply names. */
+/** The session in the newest reply. */
 function sessionIn(messages: readonly unknown[]): string | undefined {
   for (const message of [...messages].reverse()) {
     if (!isObject(message) || message.role !== 'assistant' || !isObject(message.metadata)) continue

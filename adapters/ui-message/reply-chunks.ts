@@ -1,4 +1,4 @@
-/** From the events of a turn to the chunks of one assistant message. */
+/** Converts the events of a turn to the chunks of one assistant message. */
 
 import type { FlowStreamEvent } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
@@ -6,17 +6,17 @@ import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 import { type FlowMessageChunk, type FlowMessageMetadata, replyPart } from './ui-message.js'
 
-/** What one stream of chunks is made for. */
+/** The facts about one stream of chunks. */
 export interface ReplyForm {
-  /** The ID of the message that is answered. */
+  /** The ID of the answered message. */
   readonly messageId: string
-  /** Whether the page may have a beginning of the reply already, which then does not count. */
+  /** Whether the page may already have a beginning of the reply, which must be discarded. */
   readonly resumes: boolean
   /** Whether tools are named. */
   readonly details: boolean
 }
 
-/** The chunks of a turn that is read from its beginning. The last one is `finish`, `abort` or `error`. */
+/** The chunks of a turn, from its beginning. The last one is `finish`, `abort` or `error`. */
 export async function* chunksOf(
   events: AsyncIterable<FlowStreamEvent>,
   form: ReplyForm,
@@ -34,9 +34,9 @@ export async function* chunksOf(
 
 class ReplyWriter {
   readonly #details: boolean
-  /** The tools that were called and have not returned. */
+  /** The tools that were called and have not returned yet. */
   readonly #calls = new Set<string>()
-  /** How many texts were begun: their IDs. */
+  /** How many texts have begun; the next text's ID. */
   #texts = 0
   #isOpen = false
 
@@ -78,7 +78,7 @@ class ReplyWriter {
 
   /** Marks the text so far as discarded. */
   *takeBack(reason: string): Generator<FlowMessageChunk, void> {
-    // Nothing was shown that could be discarded.
+    // No text was shown yet.
     if (!this.#isOpen) return
     yield* this.#close()
     yield { type: 'data-reset', data: { reason } }
@@ -90,7 +90,7 @@ class ReplyWriter {
     if (!this.#calls.has(toolCallId)) {
       this.#calls.add(toolCallId)
       yield { type: 'tool-input-start', ...call, toolName }
-      // What tools get and return may be nothing for the user to see.
+      // The user may not be allowed to see the input and output of tools.
       yield { type: 'tool-input-available', ...call, toolName, input: {} }
     }
     if (event.type === 'tool-start') return
@@ -101,7 +101,7 @@ class ReplyWriter {
   *#end(event: TurnOutcome): Generator<FlowMessageChunk, void> {
     const isStopped = event.type === 'error' && event.error.code === 'TURN_ABORTED'
     if (event.type === 'result' && !this.#isOpen) yield* this.#whole(event)
-    // A turn that was stopped keeps its text: the user has read it.
+    // A stopped turn keeps its text, because the user has read it.
     if (event.type === 'error' && !isStopped) yield* this.takeBack('error')
     yield* this.#close()
     const messageMetadata = metadataOf(event)

@@ -1,12 +1,10 @@
-/** A stored session as messages of the AI SDK: what a page shows after a reload. */
+/** Converts a stored session to messages of the AI SDK, which a page shows after a reload. */
 
 import type { SessionDocument } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
 import { type FlowMessage, type FlowMessagePart, replyPart } from './ui-message.js'
 
-/**
- * How the IDs of messages from the transcript begin: a page that sends one of them again is answered from the history.
- */
+/** The prefix of IDs of transcript messages. If a page sends one of them again, the history answers it. */
 const prefix = 'turn:'
 
 type Entry = SessionDocument['history'][number]
@@ -33,8 +31,8 @@ export function isStoredId(id: string): boolean {
 }
 
 /**
- * The turn that a message of the transcript began; `undefined` if it is not kept, or the message has another text or
- * other files now.
+ * The turn of a transcript message; `undefined` if it is no longer stored, or if the text or files of the message have
+ * changed.
  */
 export function turnOf(
   document: SessionDocument,
@@ -53,14 +51,14 @@ function idOf({ id, turn }: Entry): string {
   return `${prefix}${id ?? turn}`
 }
 
-/** The images and files that the user sent and that are kept, by the number of the turn. */
+/** The user's stored images and files, by turn number. */
 function filesByTurn(document: SessionDocument): Map<number, FlowMessagePart[]> {
   const kept = new Map(document.attachments?.map(({ id, data }) => [id, data]))
   const messages = Object.values(document.flow.memory).flatMap((memory) => memory.messages)
   const found = messages.flatMap(({ turn, role, parts }) =>
     role === 'user' ? parts.map((part) => ({ turn, file: fileOf(part, kept) })) : [],
   )
-  // Steps with memories of their own each have the file of a turn that both were in.
+  // If two steps with separate memories ran in one turn, both have its file.
   const distinct = new Map(found.map((one) => [`${one.turn} ${one.file?.url}`, one]))
   const files = new Map<number, FlowMessagePart[]>()
   for (const { turn, file } of distinct.values()) {

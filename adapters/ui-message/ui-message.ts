@@ -1,6 +1,6 @@
 /**
- * The messages and the chunks of the AI SDK that this adapter reads and writes, in its own words: no package of the AI
- * SDK is needed, and only what versions 5, 6 and 7 all know is here.
+ * Types for the messages and chunks of the AI SDK that this adapter reads and writes. They need no package of the AI
+ * SDK, and contain only what versions 5, 6 and 7 share.
  */
 
 /** A piece of a message. */
@@ -8,15 +8,15 @@ export type FlowMessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string; readonly filename?: string }
 
-/** What a reply says of its session: the `metadata` of an assistant message. */
+/** The `metadata` of an assistant message, about its session. */
 export interface FlowMessageMetadata {
   /** The ID of the session. A page sends it back with its messages. */
   readonly session: string
   /** Whether the session goes on: see `ExecuteResult.sessionState`. */
   readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
-  /** Why a new session answered and not the one of the chat: see `ExecuteResult.restarted`. */
+  /** Why a new session was started instead of continuing the chat's: see `ExecuteResult.restarted`. */
   readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
-  /** Of the reply; absent for plain text. */
+  /** The reply's content type; absent for plain text. */
   readonly contentType?: string
 }
 
@@ -45,11 +45,11 @@ export type FlowMessageChunk =
 
 interface ToolFields {
   readonly toolCallId: string
-  /** The server runs the tool, so that no page tries to. */
+  /** The server runs the tool, so pages must not. */
   readonly providerExecuted: true
 }
 
-/** Text of any content type is text, and bytes are a file. */
+/** A reply of any text type is text; bytes are a file. */
 export function replyPart(text: string, contentType: string, encoding: 'base64' | undefined): FlowMessagePart {
   if (encoding === undefined) return { type: 'text', text }
   return { type: 'file', mediaType: contentType, url: `data:${contentType};base64,${text}` }
