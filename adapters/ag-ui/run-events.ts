@@ -1,17 +1,15 @@
-/** From the events of a turn to the events of an AG-UI run. */
+/** Converts the events of a turn to the events of an AG-UI run. */
 import type { FlowStreamEvent } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
 import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 
-/**
- * What the agent's state has of its session: sent at the end of a run, and sent back by the client with the next one.
- */
+/** The session in the agent's state. It is sent at the end of a run, and the client sends it back with the next one. */
 export interface FlowAgentState {
   /** The ID of the session. */
   readonly session: string
   readonly sessionState: TurnOutcome['sessionState']
-  /** Why a new session answered and not the one of the thread. */
+  /** Why a new session was started instead of continuing the thread's. */
   readonly restarted?: NonNullable<TurnOutcome['restarted']>
 }
 
@@ -21,21 +19,21 @@ export interface RunEvent {
   readonly [field: string]: unknown
 }
 
-/** What one stream of events is made for. */
+/** The facts about one stream of events. */
 export interface RunForm {
   readonly threadId: string
   readonly runId: string
   /** The ID of the user's message. */
   readonly messageId: string
-  /** The messages that the client has up to the user's, for the events that take a text back. */
+  /** The client's messages up to the user's, for the events that discard a text. */
   readonly messages: readonly unknown[]
-  /** Whether it has more of them, which the reply replaces. */
+  /** Whether it has later messages, which the reply replaces. */
   readonly isSentAgain: boolean
   /** Whether tools are named. */
   readonly details: boolean
 }
 
-/** The events of a turn that is read from its beginning. The last one is `RUN_FINISHED` or `RUN_ERROR`. */
+/** The events of a turn, from its beginning. The last one is `RUN_FINISHED` or `RUN_ERROR`. */
 export async function* runEventsOf(
   events: AsyncIterable<FlowStreamEvent>,
   form: RunForm,
@@ -93,7 +91,7 @@ class RunWriter {
     this.#isOpen = false
   }
 
-  /** The client's messages as they were before the reply: nothing else removes a text. */
+  /** The client's messages from before the reply: this is the only way to remove a text. */
   *takeBack(): Generator<RunEvent, void> {
     if (!this.#isOpen) return
     yield* this.#close()
@@ -117,7 +115,7 @@ class RunWriter {
     const { threadId, runId } = this.#form
     const { response, sessionState, restarted } = event
     if (event.type === 'result' && !this.#isOpen) yield* this.#whole(event)
-    // A turn that was stopped keeps its text: the user has read it.
+    // A stopped turn keeps its text, because the user has read it.
     if (event.type === 'error' && event.error.code !== 'TURN_ABORTED') yield* this.takeBack()
     yield* this.#close()
     const { session } = response

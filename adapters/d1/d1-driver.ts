@@ -1,7 +1,6 @@
 /**
- * Sessions in a D1 database: what `ChunkedSessionStore` needs of it. Everything goes through `batch`, which D1 runs as
- * one transaction and which is one request, however many statements it has. d1-statements.ts says what the statements
- * do.
+ * The driver of `ChunkedSessionStore` for a D1 database. Everything goes through `batch`, which is one request and one
+ * transaction, however many statements it has. d1-statements.ts has the statements.
  */
 
 import type {
@@ -19,15 +18,15 @@ import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escap
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
 import * as statements from './d1-statements.js'
 
-/** What is used of a prepared statement of D1. */
+/** The used part of a prepared statement of D1. */
 export interface D1StatementLike {
   /** The statement with the values of its parameters. */
   bind(...values: unknown[]): D1StatementLike
 }
 
-/** What is used of a D1 database: the binding of a Worker has it. */
+/** The used part of a D1 database, as a Worker's binding provides it. */
 export interface D1DatabaseLike {
-  /** A statement of SQL, to be bound and sent. */
+  /** Prepares a statement of SQL. */
   prepare(query: string): D1StatementLike
   /** Runs the statements in one transaction. */
   batch(statements: D1StatementLike[]): Promise<readonly { readonly results: readonly unknown[] }[]>
@@ -45,12 +44,12 @@ interface HeadRow {
 /** A piece of a head, after the first. */
 type HeadPiece = TextPiece & { readonly session_id: number }
 
-/** Sessions that a page reads, however many are asked for: their heads are in memory at the same time. */
+/** The most sessions in a page, whatever the caller asks for: their heads are in memory at the same time. */
 const mostListed = 100
 /** Sessions or claims that one statement removes. */
 const purgedAtOnce = 100
 
-/** The driver over a database. Its tables are made where a statement does not find them. */
+/** The driver over a database. It creates the tables if a statement does not find them. */
 export class D1Driver implements SessionDriver {
   readonly guarantees: SessionDriver['guarantees'] = { compareAndSwap: 'backend', durable: true }
   readonly #database: D1DatabaseLike

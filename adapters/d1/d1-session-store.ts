@@ -6,11 +6,11 @@ import { chunkedStoreOptions, serverlessOptionNames } from '../../src/stores/key
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type D1DatabaseLike, D1Driver } from './d1-driver.js'
 
-/** What the constructor of {@link D1SessionStore} takes. */
+/** The options of {@link D1SessionStore}. */
 export interface D1SessionStoreOptions extends ServerlessStoreOptions {
   /**
-   * The binding of the database. The store makes its tables, whose names begin with `turnkeeper_`, where they are
-   * missing.
+   * The binding of the database. The store creates its tables if they are missing; their names begin with
+   * `turnkeeper_`.
    */
   readonly database: D1DatabaseLike
 }
@@ -21,8 +21,8 @@ const optionNames: OptionNames<D1SessionStoreOptions> = {
 }
 
 /**
- * A durable session store over D1, with a compare-and-swap in the database. Times to live go by the clock of the
- * database.
+ * A durable session store over D1, with a compare-and-swap in the database. The database's clock decides about times to
+ * live.
  *
  * @example
  * ```ts
@@ -47,10 +47,10 @@ export class D1SessionStore extends ChunkedSessionStore {
   }
 
   /**
-   * Removes every expired session and claim for good. D1 keeps what expired, which nobody can load, until then: call it
-   * from a Cron Trigger, for example once a day.
+   * Deletes every expired session and claim. Until then D1 stores them, although they can no longer be loaded. Call
+   * this from a Cron Trigger, for example once a day.
    *
-   * @returns How many sessions were removed.
+   * @returns the number of deleted sessions
    */
   purgeExpired(): Promise<number> {
     return this.purge()

@@ -1,20 +1,20 @@
 /**
- * The SQL of the D1 driver. D1 runs the statements of one batch in one transaction, but none of them sees what another
- * one returned. So the first statement of a write marks the row with a token of this one attempt, and those after it
- * change nothing unless the row has it.
+ * The SQL of the D1 driver. D1 runs the statements of a batch in one transaction, but a statement cannot see the result
+ * of another. So the first statement of a write marks the row with a token unique to this attempt, and the following
+ * ones change nothing unless the row has the token.
  */
 
 /** The database's clock, in milliseconds since 1970. It is constant within a statement, not within a batch. */
 const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 const isLive = `(expires_at IS NULL OR expires_at > ${now})`
-/** Null where neither the time to live nor the latest expiry is given. */
+/** Null if neither a time to live nor a latest expiry is given. */
 const expiry = (ttl: string, latest: string): string =>
   `min(ifnull(${now} + ${ttl}, ${latest}), ifnull(${latest}, ${now} + ${ttl}))`
 
-/** The row of a session, where this attempt wrote it. */
+/** The row of a session, if this attempt wrote it. */
 const written = '(SELECT id FROM turnkeeper_session WHERE key = ?1 AND attempt = ?2)'
 
-/** Run in one batch; each may be run again. A text is the rest of a long head, or a chunk. */
+/** Run in one batch; each is safe to repeat. A text is the rest of a long head, or a chunk. */
 export const createTables: readonly string[] = [
   `CREATE TABLE IF NOT EXISTS turnkeeper_session (
     id INTEGER PRIMARY KEY,
@@ -45,11 +45,11 @@ export const createTables: readonly string[] = [
     BEGIN DELETE FROM turnkeeper_text WHERE session_id = OLD.id; END`,
 ]
 
-/** Of a key. The head is left out where the revision is one that the caller knows. */
+/** Reads the row of a key. The head is left out if the caller knows the revision. */
 export const readHead: string = `SELECT revision, CASE WHEN revision IS ?2 THEN '' ELSE head END AS head
   FROM turnkeeper_session WHERE key = ?1 AND ${isLive}`
 
-/** As names of texts: that of the head, and those of a list. */
+/** The names of texts: the head's, and those of a list. */
 const named = "name IN (SELECT 'head' UNION ALL SELECT value FROM json_each(?3))"
 
 const readTexts = `SELECT name, part, body FROM turnkeeper_text
@@ -60,7 +60,7 @@ export const readSomeTexts: string = `${readTexts}
   AND ${named} ORDER BY name, part`
 export const readAllTexts: string = `${readTexts} ORDER BY name, part`
 
-/** A row that expired is overwritten. */
+/** Overwrites an expired row. */
 export const insert: string = `INSERT INTO turnkeeper_session (key, revision, attempt, expires_at, owner, head)
     VALUES (?1, ?2, ?3, ${expiry('?4', '?5')}, ?6, ?7)
   ON CONFLICT (key) DO UPDATE SET revision = excluded.revision, attempt = excluded.attempt,
@@ -79,7 +79,7 @@ export const removeSomeTexts: string = `${removeAllTexts}
 /** D1 takes 100 parameters: two, and three for each text. */
 export const mostTexts = 32
 
-/** @param count - Of texts. */
+/** @param count - the number of texts */
 export function insertTexts(count: number): string {
   const rows = Array.from({ length: count }, (_, row) => `(?${3 * row + 3}, ?${3 * row + 4}, ?${3 * row + 5})`)
   return `INSERT INTO turnkeeper_text (session_id, name, part, body)
@@ -88,7 +88,7 @@ export function insertTexts(count: number): string {
     WHERE session.key = ?1 AND session.attempt = ?2`
 }
 
-/** What is stored after a write: also where it expired in this very moment. */
+/** Reads the stored row after a write, even if it has just expired. */
 export const readOutcome: string = `SELECT revision FROM turnkeeper_session
   WHERE key = ?1 AND (attempt = ?2 OR ${isLive})`
 
@@ -101,7 +101,7 @@ export const claim: string = `INSERT INTO turnkeeper_claim (key, session_id, exp
   WHERE turnkeeper_claim.expires_at <= ${now}`
 export const readClaim = 'SELECT session_id FROM turnkeeper_claim WHERE key = ?1'
 
-/** At most so many at once: the texts of a session go with it. */
+/** Limited, because the texts of a session are deleted with it. */
 export const purgeSessions: string = `DELETE FROM turnkeeper_session
   WHERE id IN (SELECT id FROM turnkeeper_session WHERE expires_at <= ${now} LIMIT ?1) RETURNING id`
 export const purgeClaims: string = `DELETE FROM turnkeeper_claim
@@ -110,11 +110,11 @@ export const purgeClaims: string = `DELETE FROM turnkeeper_claim
 const page = (columns: string, owner: string): string =>
   `SELECT ${columns} FROM turnkeeper_session WHERE id > CAST(?1 AS INTEGER)${owner} AND ${isLive} ORDER BY id LIMIT ?2`
 
-/** A page of the sessions of `owner`, or of all where it is `undefined`: the beginnings of their heads. */
+/** Reads a page of the sessions of `owner`, or of all if it is `undefined`: the beginnings of their heads. */
 export function listHeads(owner: string | undefined): string {
   return page('id, key, revision, head', owner === undefined ? '' : ' AND owner = ?3')
 }
 
-/** The rest of the long heads among them. */
+/** Reads the rest of the long heads among them. */
 export const readHeads = `SELECT session_id, name, part, body FROM turnkeeper_text
   WHERE name = 'head' AND session_id IN (SELECT value FROM json_each(?1)) ORDER BY session_id, part`

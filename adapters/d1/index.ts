@@ -1,6 +1,6 @@
 /**
- * The entry point `turnkeeper/d1`: sessions in a D1 database of Cloudflare. Of the platform's types only what is used
- * is declared here, so that neither the package nor an application needs those of a certain version.
+ * The entry point `turnkeeper/d1`: sessions in a D1 database of Cloudflare. It declares the few platform types that it
+ * uses, so that it works with every version of Cloudflare's types.
  *
  * @module turnkeeper/d1
  */

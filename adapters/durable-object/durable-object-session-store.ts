@@ -6,9 +6,9 @@ import { chunkedStoreOptions, serverlessOptionNames } from '../../src/stores/key
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { type DurableObjectNamespaceLike, ObjectDriver } from './object-driver.js'
 
-/** What the constructor of {@link DurableObjectSessionStore} takes. */
+/** The options of {@link DurableObjectSessionStore}. */
 export interface DurableObjectSessionStoreOptions extends ServerlessStoreOptions {
-  /** The binding of the class `SessionObject`. Give sessions a class of their own. */
+  /** The binding of the class `SessionObject`. Use the class for sessions only. */
   readonly namespace: DurableObjectNamespaceLike
 }
 
@@ -18,8 +18,8 @@ const optionNames: OptionNames<DurableObjectSessionStoreOptions> = {
 }
 
 /**
- * A durable session store over Durable Objects, one for each session. It has no `list`: the platform does not say which
- * objects there are.
+ * A durable session store over Durable Objects, one for each session. It has no `list`, because the platform cannot
+ * list objects.
  *
  * @example
  * ```ts

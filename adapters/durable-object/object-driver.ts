@@ -1,6 +1,6 @@
 /**
- * What `ChunkedSessionStore` needs of Durable Objects: each operation is one request to the object that has the key as
- * its name.
+ * The driver of `ChunkedSessionStore` for Durable Objects. Each operation is one request to the object named by the
+ * key.
  */
 import type {
   SessionDriver,
@@ -11,7 +11,7 @@ import type {
 } from '../../src/stores/keyv/driver/session-driver.js'
 import type { ObjectRequest, ObjectTexts } from './protocol.js'
 
-/** What is used of the namespace of a Durable Object class: the binding of a Worker has it. */
+/** The used part of the namespace of a Durable Object class, as a Worker's binding provides it. */
 export interface DurableObjectNamespaceLike {
   /** The ID of the object of this name. */
   idFromName(name: string): object
@@ -19,7 +19,7 @@ export interface DurableObjectNamespaceLike {
   get(id: object): DurableObjectStubLike
 }
 
-/** What is used of an object. */
+/** The used part of an object. */
 export interface DurableObjectStubLike {
   /** Calls the method `fetch` of the object. */
   fetch(
@@ -70,9 +70,9 @@ export class ObjectDriver implements SessionDriver {
   }
 
   async #ask(key: string, request: ObjectRequest): Promise<unknown> {
-    // A stub of its own for each request: one whose object failed may be of no use any more.
+    // Each request gets a new stub: a stub whose object failed may no longer work.
     const stub = this.#namespace.get(this.#namespace.idFromName(key))
-    // The address is not used; the platform wants one.
+    // The platform requires an address; it is not used.
     const response = await stub.fetch('https://session/', { method: 'POST', body: JSON.stringify(request) })
     const text = await response.text()
     if (response.status !== 200)

@@ -1,5 +1,5 @@
 /**
- * What one Durable Object stores, in its own SQLite database: one session as a head and chunks, or one claim.
+ * The storage of one Durable Object, in its own SQLite database: one session as a head and chunks, or one claim.
  * Everything here is synchronous, so no other request comes between a read and a write.
  */
 
@@ -8,7 +8,7 @@ import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escap
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
 import type { ObjectSwap, ObjectTexts } from './protocol.js'
 
-/** What is used of the SQL of a Durable Object. */
+/** The used part of a Durable Object's SQL interface. */
 export interface SqlStorageLike {
   /** Runs a statement of SQL. */
   exec(
@@ -21,33 +21,33 @@ export interface SqlStorageLike {
   }
 }
 
-/** What is used of the storage of a Durable Object. */
+/** The used part of a Durable Object's storage. */
 export interface DurableObjectStorageLike {
   readonly sql: SqlStorageLike
-  /** Runs work whose statements take effect together, or not at all where it throws. */
+  /** Runs work whose statements take effect together, or not at all if it throws. */
   transactionSync<T>(work: () => T): T
-  /** Has the object woken at a time, in milliseconds since 1970. */
+  /** Sets the alarm that wakes the object, in milliseconds since 1970. */
   setAlarm(time: number): Promise<void>
-  /** Takes the alarm back. */
+  /** Cancels the alarm. */
   deleteAlarm(): Promise<void>
-  /** Removes all that is stored. */
+  /** Deletes everything. */
   deleteAll(): Promise<void>
 }
 
-/** What is said of the session, or of the claim. */
+/** The row that describes the session or the claim. */
 interface Entry {
-  /** The revision of a session; of a claim, the ID of the session that is kept. */
+  /** The revision of a session, or the session ID that a claim holds. */
   readonly token: string
   /** `null`: never. */
   readonly expires_at: number | null
-  /** When the object is woken. `null`: never. */
+  /** The time of the alarm. `null`: none. */
   readonly alarm_at: number | null
 }
 
 /** The storage of one object. */
 export class ObjectStorage {
   readonly #storage: DurableObjectStorageLike
-  /** `undefined`: nobody has looked. An object of an unknown ID makes no tables, because it would keep them. */
+  /** `undefined`: not read yet. An object of an unknown ID creates no tables, because they would stay. */
   #hasTables: boolean | undefined
 
   constructor(storage: DurableObjectStorageLike) {
@@ -95,7 +95,7 @@ export class ObjectStorage {
     return 'done'
   }
 
-  /** The ID that is kept from now on, or was before. */
+  /** The claimed session ID: this one, or an earlier one. */
   claim(sessionId: string, ttlMs: number): string {
     const kept = this.#live()?.token
     if (kept !== undefined) return decodeText(kept)
@@ -103,7 +103,7 @@ export class ObjectStorage {
     return sessionId
   }
 
-  /** Removes what has expired. What was saved since the alarm was set gets another one. */
+  /** Deletes an expired entry. An entry that was saved since the alarm was set gets a new alarm. */
   async wake(): Promise<void> {
     const entry = this.#entry()
     if (entry === undefined) return
@@ -123,11 +123,11 @@ export class ObjectStorage {
     return entry === undefined || (entry.expires_at ?? Number.POSITIVE_INFINITY) <= Date.now() ? undefined : entry
   }
 
-  /** Stores the entry, and what else `work` stores, together with the alarm. */
+  /** Stores the entry, the writes of `work` and the alarm together. */
   #keep(token: string, expiresAt: number, work: () => void): void {
     const expiry = Number.isFinite(expiresAt) ? expiresAt : null
     const alarmAt = this.#entry()?.alarm_at ?? null
-    // One that comes too early is set again when it fires, so most turns need not touch it.
+    // An alarm that fires too early is set again then, so most turns need not touch it.
     const isSet = expiry === null || (alarmAt !== null && alarmAt <= expiry)
     this.#storage.transactionSync(() => {
       this.#createTables()
@@ -136,7 +136,8 @@ export class ObjectStorage {
       work()
     })
     this.#hasTables = true
-    // Storage writes what is changed without a pause at once; the reply waits for it.
+    // The platform writes changes without an `await` between them atomically, and holds the reply until they are
+    // durable.
     if (!isSet) void this.#storage.setAlarm(expiry)
   }
 
@@ -160,7 +161,7 @@ export class ObjectStorage {
     }
   }
 
-  /** An object that stores nothing costs nothing, and its tables would be something. */
+  /** An empty object costs nothing, but its tables would. */
   async #removeAll(): Promise<void> {
     this.#hasTables = false
     await Promise.all([this.#storage.deleteAlarm(), this.#storage.deleteAll()])

@@ -1,10 +1,7 @@
-/**
- * What a store asks of a session's object, and what the object answers: both as JSON, in the body of a request and its
- * reply.
- */
+/** The requests of a store to a session's object, and the replies: both are JSON bodies. */
 import type { SessionSwap } from '../../src/stores/keyv/driver/session-driver.js'
 
-/** What an object is asked. */
+/** A request to an object. */
 export type ObjectRequest =
   | { readonly operation: 'read'; readonly chunks: readonly string[]; readonly knownRevision?: string | undefined }
   | { readonly operation: 'readAll' }
@@ -12,16 +9,16 @@ export type ObjectRequest =
   | { readonly operation: 'remove'; readonly expectedRevision?: string | undefined }
   | { readonly operation: 'claim'; readonly sessionId: string; readonly ttlMs: number }
 
-/** A swap, of which the object needs neither the key, which is its name, nor the owner. */
+/** A swap without the key, which is the object's name, and without the owner. */
 export type ObjectSwap = Pick<
   SessionSwap,
   'expectedRevision' | 'revision' | 'head' | 'chunks' | 'removed' | 'replacesChunks' | 'ttlMs' | 'expiresBy'
 >
 
-/** What it answers to `read` and `readAll`: `null` where nothing is stored. */
+/** The reply to `read` and `readAll`; `null` if nothing is stored. */
 export interface ObjectTexts {
   readonly revision: string
-  /** Empty where the caller knows the revision. */
+  /** Empty if the caller knows the revision. */
   readonly head: string
   readonly chunks: readonly (readonly [name: string, text: string])[]
 }

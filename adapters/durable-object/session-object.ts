@@ -1,19 +1,18 @@
 /**
- * The Durable Object of one session: its only writer, wherever its turns run. The class needs no base class of the
- * platform, because it is called by `fetch` alone; so the entry point can be imported anywhere. object-storage.ts
- * decides what is stored.
+ * The Durable Object of one session: its only writer, wherever its turns run. It is called by `fetch` alone, so it
+ * needs no base class of the platform, and the entry point can be imported anywhere. object-storage.ts stores the data.
  */
 import { type DurableObjectStorageLike, ObjectStorage } from './object-storage.js'
 import type { ObjectRequest } from './protocol.js'
 
-/** What is used of the state of a Durable Object. */
+/** The used part of a Durable Object's state. */
 export interface DurableObjectStateLike {
   readonly storage: DurableObjectStorageLike
 }
 
 /**
- * The class that the Worker exports, and that its configuration names under `new_sqlite_classes`. It keeps one session,
- * or one claim, and removes it by an alarm when it has expired.
+ * The class that the Worker exports and lists under `new_sqlite_classes` in its configuration. It stores one session or
+ * one claim, and an alarm deletes it when it has expired.
  *
  * @example
  * ```ts
@@ -27,7 +26,9 @@ export class SessionObject {
     this.#storage = new ObjectStorage(state.storage)
   }
 
-  /** Answers a `DurableObjectSessionStore`. Nobody else can reach it: an object has no address outside the Worker. */
+  /**
+   * Answers a `DurableObjectSessionStore`. No other caller can reach it: an object has no address outside the Worker.
+   */
   async fetch(request: Request): Promise<Response> {
     return Response.json((await this.#answer((await request.json()) as ObjectRequest)) ?? null)
   }

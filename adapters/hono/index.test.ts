@@ -1,5 +1,5 @@
-// What is Hono's part: where the app is mounted, and living together with an application's own routes. All that the
-// routes do is in testing/contract/http.
+// The part that Hono plays: the mount point, and routes of the application beside it. testing/contract/http tests the
+// routes themselves.
 import { Context, Hono } from 'hono'
 import { HonoRequest } from 'hono/request'
 import { describe, expect, test, vi } from 'vitest'
@@ -44,7 +44,7 @@ describe('flowRoutes', () => {
     },
   )
 
-  test("a turn gets the waitUntil of the runtime's context, and none where there is no context", async () => {
+  test("a turn gets the waitUntil of the runtime's context, and none without a context", async () => {
     const engine = createFakeEngine()
     const app = new Hono().route('/ai', flowRoutes(engine))
     const works: unknown[] = []
@@ -88,7 +88,7 @@ describe('flowRoutes', () => {
     expect(asked).toHaveBeenCalledOnce()
   })
 
-  test('leaves paths outside its own to the application', async () => {
+  test('leaves other paths to the application', async () => {
     const app = new Hono().route('/ai', flowRoutes(createFakeEngine()))
     app.notFound((context) => context.text('not mine', 404))
     await expect((await app.request('/elsewhere')).text()).resolves.toBe('not mine')

@@ -1,6 +1,6 @@
 /**
- * The entry point `turnkeeper/hono`: the routes as a Hono app. Hono finds the route, so that the app answers where it
- * is mounted; the Fetch adapter does the rest.
+ * The entry point `turnkeeper/hono`: the routes as a Hono app. Hono finds the route, so the app works at any mount
+ * point; the Fetch adapter does the rest.
  *
  * @module turnkeeper/hono
  */
@@ -23,12 +23,12 @@ export type { Authorize, AuthorizedCaller } from '../fetch/request/authorize.js'
 /**
  * The routes as a Hono app. Mount it with `app.route`, at any path; not with `app.mount`.
  *
- * Any other path below it is 404 with a JSON envelope, except for routes of your own app: those come first, whether you
- * add them before or after.
+ * Any other path below the mount point is 404 with a JSON envelope. Your own app's routes come first, whether you add
+ * them before or after.
  *
- * @param engine - the engine, or an object that stands in front of one
+ * @param engine - the engine, or an object that wraps one
  * @param options - see {@link FlowRoutesOptions}; all have defaults
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for a wrong or unknown option
  *
  * @example
  * ```ts
@@ -55,9 +55,8 @@ export function flowRoutes(engine: ServedEngine, options: FlowRoutesOptions = {}
 }
 
 /**
- * The context of the runtime, if there is one: its `waitUntil` is used. A Node server has none and needs none: it is
- * known by what it passes as `env`, because Hono throws for a context that is missing, and an error costs more than the
- * rest of a route.
+ * The context of the runtime, if there is one, for its `waitUntil`. A Node server has none and needs none. It is
+ * recognised by its `env`, because Hono throws for a missing context, and an error costs more than the rest of a route.
  */
 function runtimeOf(context: Context): unknown {
   if (isObject(context.env) && 'incoming' in context.env && 'outgoing' in context.env) return undefined
@@ -68,21 +67,22 @@ function runtimeOf(context: Context): unknown {
   }
 }
 
-/** Whether the application has a route of its own for this path: mounted at `/`, this app must not answer for it. */
+/**
+ * Whether the application has its own route for this path; then this app must not answer, even if it is mounted at `/`.
+ */
 function hasLaterRoute(context: Context): boolean {
   return context.req.routeIndex < context.req.matchedRoutes.length - 1
 }
 
-/** Where this app is mounted, as the application wrote it: `/:tenant/ai`. */
+/** The mount point of this app, as the application wrote it: `/:tenant/ai`. */
 function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
   return { basePath: matchedRoutes[routeIndex]?.basePath || '/' }
 }
 
 /**
- * Hono does not say its version, so it is known by a method that `Hono` has since 4.13. `matchedRoutes` is that of the
- * request, which is deprecated and may be gone in a later Hono: the function of `hono/route` cannot be imported from an
- * older one, and the import would fail in place of this check
- * (docs/decisions/0169-peers-that-install-beside-anything.md).
+ * Hono does not expose its version, so this checks for a method that `Hono` has since 4.13. `matchedRoutes` of the
+ * request is deprecated and may vanish, but the function of `hono/route` is missing in older versions, so its import
+ * would fail before this check (docs/decisions/0169-peers-that-install-beside-anything.md).
  */
 function checkVersion(app: Hono): void {
   if ('query' in app && 'matchedRoutes' in HonoRequest.prototype) return

@@ -1,7 +1,7 @@
 /**
- * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of the
- * frameworks that stand on it. `@hono/node-server` turns messages into requests and responses into bytes. Decided here:
- * which path a request has below a mount, and what its body is if a body parser has read it already
+ * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of frameworks
+ * built on it. `@hono/node-server` converts messages to requests and responses to bytes. This module finds the full
+ * path of a request below a mount, and its body if a body parser has already read it
  * (docs/decisions/0168-a-listener-for-node-frameworks.md).
  *
  * @module turnkeeper/node
@@ -11,14 +11,14 @@ import * as nodeServer from '@hono/node-server'
 import { invalidInput } from '../../src/util/options.js'
 import { withParsedBody } from './parsed-body.js'
 
-/** What {@link toNodeListener} takes: the handler of `createFetchHandler`, or another function of its kind. */
+/** A Fetch handler: the result of `createFetchHandler`, or another function like it. */
 export type FetchHandler = (request: Request) => Response | Promise<Response>
 
 /**
- * What {@link toNodeListener} makes. It answers every request that it gets, and never throws.
+ * The result of {@link toNodeListener}. It answers every request, and never throws.
  *
- * @param frameworkRequest - The request object of a framework that keeps `body` and `originalUrl` on an object of its
- * own, as Fastify and Koa do. Anything but an object, such as the `next` of Express, is ignored.
+ * @param frameworkRequest - The framework's request object, if the framework keeps `body` and `originalUrl` on a
+ * separate object, as Fastify and Koa do. Anything but an object, such as the `next` of Express, is ignored.
  */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse, frameworkRequest?: unknown) => void
 
@@ -27,8 +27,8 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse, 
  *
  * - If a body parser has read the body, what it put into `body` (or `rawBody`) is the body: bytes, a text, or an
  *   object.
- * - The path is the one that the client sent: if a mount has cut `url`, it is taken from `originalUrl`. `basePath` of
- *   the handler is therefore the whole path, the mount's included.
+ * - The path is the one that the client sent: if a mount has cut `url`, it comes from `originalUrl`. So `basePath` of
+ *   the handler is the whole path, including the mount.
  * - If the client leaves, the signal of the request is aborted.
  *
  * @param handler - the handler of `createFetchHandler`
@@ -51,7 +51,8 @@ export function toNodeListener(handler: FetchHandler): NodeListener {
       'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
     )
   }
-  // It does not say its version; this is exported since version 2. Older ones install beside the package as well.
+  // It does not expose its version; this export exists since version 2. npm installs older versions beside the package
+  // too.
   if (!('upgradeWebSocket' in nodeServer)) {
     throw invalidInput(
       'toNodeListener: turnkeeper/node needs @hono/node-server 2.1.6 or later: npm install @hono/node-server@2 hono@4.',
@@ -59,13 +60,13 @@ export function toNodeListener(handler: FetchHandler): NodeListener {
   }
   return function listen(incoming, response, frameworkRequest) {
     const parsed = isObject(frameworkRequest) ? frameworkRequest : incoming
-    // The globals `Request` and `Response` stay as they are: the application's other code uses them, too.
+    // Leaves the globals `Request` and `Response` unchanged, because the application's other code uses them too.
     const listener = nodeServer.getRequestListener((request) => handler(withParsedBody(request, incoming, parsed)), {
       overrideGlobalObjects: false,
     })
     const { url } = incoming
     incoming.url = originalUrlOf(parsed) ?? url ?? '/'
-    // The listener reads the URL at once; a later middleware finds it as it was.
+    // The listener reads the URL at once; later middleware gets the original back.
     void listener(incoming, response)
     if (url !== undefined) incoming.url = url
   }

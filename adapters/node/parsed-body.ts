@@ -1,19 +1,20 @@
-/** The body of a request whose message was read by a body parser: made anew from what the parser left. */
+/** Rebuilds the body of a request from the result of a body parser. */
 import type { IncomingMessage } from 'node:http'
 
-/** Where body parsers leave what they read. `rawBody` is the bytes, if the framework is set to keep them. */
+/**
+ * The fields in which body parsers leave their result. `rawBody` has the bytes, if the framework is set to keep them.
+ */
 interface Parsed {
   readonly body?: unknown
   readonly rawBody?: unknown
 }
 
-/** These describe the bytes on the wire, which the new body does not have. */
+/** These headers describe the bytes on the wire, not the rebuilt body. */
 const wireHeaders = ['content-length', 'content-encoding', 'transfer-encoding']
 
 /**
- * The request as it came, if nobody has read its message; a request with the body that a parser left otherwise. A
- * parser that skips a request may leave an empty object, so what is on the message decides and not whether there is a
- * `body`.
+ * The request unchanged if its message was not read; otherwise a request with the parser's result as its body. A parser
+ * that skips a request may leave an empty object, so the state of the message decides, not the presence of `body`.
  */
 export function withParsedBody(request: Request, incoming: IncomingMessage, parsed: Parsed): Request {
   if (!incoming.readableDidRead) return request
@@ -24,7 +25,7 @@ export function withParsedBody(request: Request, incoming: IncomingMessage, pars
     for (const name of wireHeaders) headers.delete(name)
     return new Request(request.url, { method: request.method, headers, body, signal: request.signal })
   } catch {
-    // `GET` and `HEAD` can have no body, and not every object is JSON: the handler decides what to reply.
+    // `GET` and `HEAD` cannot have a body, and some objects are not JSON. The handler decides on the reply.
     return request
   }
 }

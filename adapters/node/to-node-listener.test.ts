@@ -1,5 +1,4 @@
-// What the listener does to a request below a mount and behind a body parser. Real frameworks are in
-// testing/contract/http.
+// Requests below a mount and behind a body parser. testing/contract/http has the real frameworks.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -24,7 +23,7 @@ async function serve(listener: (request: IncomingMessage, response: ServerRespon
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Shows the path, the body and the headers that describe it. */
+/** Replies with the path, the body and the headers that describe the body. */
 const echo: NodeListener = toNodeListener(async (request) =>
   Response.json({
     path: new URL(request.url).pathname,
@@ -34,7 +33,7 @@ const echo: NodeListener = toNodeListener(async (request) =>
   }),
 )
 
-test('below a mount the handler sees the whole path, and what comes after the listener the path that it had', async () => {
+test('below a mount the handler sees the whole path, and later middleware the original one', async () => {
   let after: string | undefined
   const url = await serve((request, response) => {
     Object.assign(request, { originalUrl: request.url, url: '/run' })
@@ -61,7 +60,7 @@ test.each([
   expect(await (await fetch(url, sent)).json()).toMatchObject({ body, length: null, encoding: null })
 })
 
-test('a body that nobody has read is the one on the wire, whatever stands in body', async () => {
+test('an unread body is taken from the wire, whatever the field body has', async () => {
   const url = await serve((request, response) => {
     Object.assign(request, { body: {} })
     echo(request, response)
@@ -70,7 +69,7 @@ test('a body that nobody has read is the one on the wire, whatever stands in bod
   expect(await reply.json()).toMatchObject({ body: '{ "flowName" : "A" }', length: '20' })
 })
 
-/** Sends a request whose body a parser has read, and gives the reply. */
+/** Sends a request whose body a parser has read, and returns the reply. */
 async function replyToParsed(method: string, body: unknown): Promise<{ status: number; text: string }> {
   const listener = toNodeListener((request) => new Response(request.method))
   const url = await serve((incoming, response) => {
@@ -96,13 +95,13 @@ test.each([
   expect(await replyToParsed(method, body)).toEqual({ status: 200, text })
 })
 
-test('what is not a function is refused', () => {
+test('a handler that is not a function is refused', () => {
   expect(() => toNodeListener({} as never)).toThrow(
     'toNodeListener: the first argument must be a function, such as createFetchHandler(engine) returns.',
   )
 })
 
-test('an older @hono/node-server, which installs beside the package, is refused', async () => {
+test('an older @hono/node-server is refused', async () => {
   vi.resetModules()
   vi.doMock('@hono/node-server', () => ({ getRequestListener: () => () => {} }))
   const older = await import('./index.js')

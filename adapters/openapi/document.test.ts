@@ -1,4 +1,4 @@
-// The OpenAPI document: it has what the lists of the adapter have, and what an option switches off is not in it.
+// The OpenAPI document covers everything in the adapter's lists, and leaves out what an option switches off.
 import { Hono } from 'hono'
 import { describe, expect, test } from 'vitest'
 import { errorFacts } from '../../src/errors/error-facts.js'
@@ -143,7 +143,7 @@ describe('the document has', () => {
   })
 })
 
-describe('what is switched off is not in it', () => {
+describe('the document leaves out what is switched off:', () => {
   test('streams', () => {
     const contentOf = (operation: Operation) => Object.keys(operation.responses[200]?.content ?? {})
     expect(contentOf(runOf())).toEqual(['application/json', 'text/event-stream', '*/*'])
@@ -158,7 +158,7 @@ describe('what is switched off is not in it', () => {
     ])
   })
 
-  test('CORS, and what of it the origin leaves out', () => {
+  test('CORS, and the parts that the origin option makes unnecessary', () => {
     expect(JSON.stringify(openApiDocument())).not.toMatch(/Access-Control|Vary|options/)
     const any = operationsOf({ cors: { origin: '*' } })
     expect(namesIn(any['POST /ai/run'] as Operation)).not.toContain('vary')
@@ -192,7 +192,7 @@ test('title, version and servers are those of the options', () => {
   })
 })
 
-test('where the routes are at the root, so are the paths', () => {
+test('if the routes are at the root, so are the paths', () => {
   const { paths } = openApiDocument({ basePath: '/' })
   expect(Object.keys(paths)).toEqual(['/run', '/flows', '/end', '/cancel', '/openapi.json'])
 })
@@ -217,7 +217,7 @@ test.each(['/', '/v1/chat', '/a%20b/ai'])(
   },
 )
 
-test('what the application has added to a document is served as it is', async () => {
+test("the application's additions to a document are served unchanged", async () => {
   const described = openApiDocument({ basePath: '/' })
   const orders = { get: { operationId: 'readOrder' } }
   const openApi = { ...described, security: [{ user: [] }], paths: { ...described.paths, '/orders/{id}': orders } }

@@ -1,7 +1,6 @@
 /**
- * The OpenAPI document of the routes. It is made from what the adapter itself works with: the list of routes, the table
- * of statuses, the names of headers, the types of stream events. `operations.ts` says what each route takes and
- * answers.
+ * Builds the OpenAPI document from the tables that the adapter itself uses: routes, statuses, header names, types of
+ * stream events. `operations.ts` describes the input and output of each route.
  */
 import type { JsonObject } from '../../src/index.js'
 import { checkBasePath, checkOptions } from '../fetch/check-options.js'
@@ -14,8 +13,8 @@ import { createOperation, createPreflight, failureCodes } from './operations.js'
 import { createSchemas } from './schemas.js'
 
 /**
- * The options of `openApiDocument`: those of the handler that serves the routes, and what the document says of the
- * application.
+ * The options of `openApiDocument`: the options of the handler that serves the routes, and the application's title,
+ * version and servers.
  */
 export interface OpenApiDocumentOptions extends FetchHandlerOptions, OpenApiInfo {}
 
@@ -23,11 +22,11 @@ const caller = 'openApiDocument'
 
 /**
  * Describes the routes in OpenAPI 3.1: every path, method, header, status, error code and stream event that a handler
- * with these options has. It does not describe what `authorize` answers by itself, for the application decides that.
+ * with these options has. It does not describe the `Response`s of `authorize`, because the application decides them.
  *
  * @param options - see {@link OpenApiDocumentOptions}; all have defaults. The route of the document itself is in it,
  * unless `openApi` is `false`
- * @throws `InvalidInputError` for an option that is wrong or unknown
+ * @throws `InvalidInputError` for a wrong or unknown option
  *
  * @example
  * ```ts

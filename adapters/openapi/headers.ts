@@ -18,13 +18,13 @@ import { safeHeaders } from '../fetch/reply/common-headers.js'
 import { restartReasons } from '../fetch/reply/outcome.js'
 import { oneOf, schemaOf, text } from './schemas.js'
 
-/** What a name says by itself needs no description. */
+/** Headers with a self-explanatory name have no description. */
 type Described = readonly [description?: string, schema?: JsonObject]
 
 const sessionId: JsonObject = { type: 'string', maxLength: 256 }
 const truth = oneOf(['true', 'false'])
 
-/** What replies have, apart from the code of a failure, whose values are those of its status. */
+/** The reply headers, except the code of a failure, whose values depend on the status. */
 const replyHeaders: Readonly<Record<string, Described>> = {
   [sessionHeader]: ['The session ID; absent if there is no session.', sessionId],
   [dashedSessionHeader]: ['The same, if the request had this header.', sessionId],
@@ -35,9 +35,9 @@ const replyHeaders: Readonly<Record<string, Described>> = {
   [restartedHeader]: ['Why a new session answered and not the one that was named.', oneOf(restartReasons)],
   [replayedHeader]: ['The reply is that of an earlier request with the same key.', oneOf(['true'])],
   [requestIdHeader]: ['Names the request.'],
-  'Cache-Control': ['`no-store`, unless the application says otherwise.'],
-  'X-Content-Type-Options': ['`nosniff`, unless the application says otherwise.'],
-  'Content-Security-Policy': ['Of a raw reply that a browser would run as a page.'],
+  'Cache-Control': ['`no-store`, unless the application sets another.'],
+  'X-Content-Type-Options': ['`nosniff`, unless the application sets another.'],
+  'Content-Security-Policy': ['On a raw reply that a browser would run as a page.'],
   'X-Accel-Buffering': [],
   'Retry-After': ['Seconds.'],
   Allow: [],
@@ -55,7 +55,7 @@ const requestHeaders: Readonly<Record<string, Described>> = {
   [sessionHeader]: ['The session to go on with. Without it a run starts a new one.', sessionId],
   [dashedSessionHeader]: ['The same, for proxies that drop names with underscores.', sessionId],
   [keyHeader]: [
-    'Names the request, so that it can be sent again: best a UUID for each message.',
+    'The idempotency key, so that the request can be sent again safely: best a UUID for each message.',
     { type: 'string', minLength: 16, maxLength: 255 },
   ],
   [lastEventHeader]: ['The last event that the client has of a stream that was cut.'],
@@ -65,7 +65,7 @@ const requestHeaders: Readonly<Record<string, Described>> = {
 /** The parameters of a query. */
 const queries: Readonly<Record<string, Described>> = {
   envelope: ['The reply is the envelope, whatever its content type.', oneOf(['1'])],
-  check: ['`live`: whether the process answers. The store is not asked.', oneOf(['live', 'ready'])],
+  check: ['`live`: whether the process answers. The store is not checked.', oneOf(['live', 'ready'])],
 }
 
 /** A header of a request, or a parameter of its query. */
@@ -75,7 +75,7 @@ export function parameterOf(name: string): JsonObject {
   return { name, in: query === undefined ? 'header' : 'query', description: description ?? '', schema }
 }
 
-/** Headers of replies, and those among them that were used. */
+/** The headers of replies, and the set of those that were used. */
 export interface HeaderList {
   /** The headers of a reply. */
   of(names: readonly string[]): JsonObject
@@ -83,7 +83,7 @@ export interface HeaderList {
   readonly used: JsonObject
 }
 
-/** @returns Headers by their names in the table. Any other name is one that the application has chosen. */
+/** @returns the headers by their names in the table; any other name was chosen by the application */
 export function createHeaderList(): HeaderList {
   const used: { [name: string]: JsonObject } = {}
 
@@ -98,14 +98,14 @@ export function createHeaderList(): HeaderList {
   return {
     used,
     of(names) {
-      // The application may write a name with other capitals. The last one counts.
+      // The application may capitalise a name differently. The last one counts.
       const different = new Map(names.map((name) => [name.toLowerCase(), name]))
       return Object.fromEntries([...different.values()].map((name) => [name, header(name)]))
     },
   }
 }
 
-/** The names of the headers that every reply has. */
+/** The names of the headers of every reply. */
 export function commonNames(cors: CorsOptions | undefined): readonly string[] {
   const names = [requestIdHeader, ...Object.keys(safeHeaders)]
   if (cors === undefined) return names
@@ -117,7 +117,7 @@ export function commonNames(cors: CorsOptions | undefined): readonly string[] {
   ]
 }
 
-/** The names of the headers of a preflight, beside those that every reply has. */
+/** The names of the additional headers of a preflight. */
 export const preflightNames: readonly string[] = [
   ...['Allow', 'Access-Control-Allow-Methods', 'Access-Control-Allow-Headers', 'Access-Control-Max-Age'],
 ]

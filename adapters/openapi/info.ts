@@ -1,7 +1,7 @@
-/** What an application says of its OpenAPI document, and the errors for what is wrong in it. */
+/** The application's part of its OpenAPI document, and the checks of it. */
 import { invalidInput, type OptionNames } from '../../src/util/options.js'
 
-/** What the OpenAPI document says of the application. */
+/** The application's part of its OpenAPI document. */
 export interface OpenApiInfo {
   /**
    * The title of the document.
@@ -10,14 +10,14 @@ export interface OpenApiInfo {
    */
   readonly title?: string
   /**
-   * The version of the application, of which clients see nothing else.
+   * The version of the application. It appears only in this document.
    *
    * @defaultValue `'1.0.0'`
    */
   readonly version?: string
   /**
-   * The addresses that the paths are relative to, such as `https://api.shop.example`. Needed where the routes stand
-   * behind a proxy that changes paths, or where the document is read from elsewhere.
+   * The base URLs of the paths, such as `https://api.shop.example`. Needed if a proxy changes paths, or if the document
+   * is read from another server.
    *
    * @defaultValue none: the server that the document came from
    */
@@ -27,7 +27,7 @@ export interface OpenApiInfo {
 /** Their names. */
 export const infoNames: OptionNames<OpenApiInfo> = { title: true, version: true, servers: true }
 
-/** @throws `InvalidInputError` that names the first that is wrong. */
+/** @throws `InvalidInputError` that names the first wrong option. */
 export function checkInfo(info: OpenApiInfo, caller: string): void {
   for (const name of ['title', 'version'] as const) {
     const value: unknown = info[name]

@@ -1,4 +1,4 @@
-/** What each route takes and answers: parameters, bodies, and the codes and statuses of its failures. */
+/** The input and output of each route: parameters, bodies, and the codes and statuses of its failures. */
 import { errorFacts } from '../../src/errors/error-facts.js'
 import type { FlowErrorCode, JsonObject } from '../../src/index.js'
 import {
@@ -21,7 +21,7 @@ import type { Route } from '../fetch/routes/served-routes.js'
 import { commonNames, type HeaderList, parameterOf, preflightNames } from './headers.js'
 import { oneOf, schemaOf, text } from './schemas.js'
 
-/** What a route takes and answers, apart from what all have in common. */
+/** The part of a route's input and output that routes do not share. */
 interface Operation {
   readonly id: string
   readonly summary: string
@@ -32,9 +32,9 @@ interface Operation {
   /** The body of a success. */
   readonly answers: JsonObject
   readonly replyHeaders?: readonly string[]
-  /** The codes that the engine fails with. */
+  /** The engine's error codes. */
   readonly codes?: readonly FlowErrorCode[]
-  /** The precise statuses with which the adapter refuses a request, apart from those of every route. */
+  /** The precise statuses of the adapter's refusals, apart from those of every route. */
   readonly refusals?: readonly number[]
   /** The body of a failure. */
   readonly failure?: 'Failure' | 'ShortFailure'
@@ -43,7 +43,7 @@ interface Operation {
 const sessionNames = [sessionHeader, dashedSessionHeader]
 const turnHeaders = [...sessionNames, replyHeader, completedHeader, stateHeader, restartedHeader, replayedHeader]
 const json = 'application/json'
-/** What may be wrong with a request that has a body. */
+/** The refusals of a request that has a body. */
 const bodyRefusals = [400, 408, 413, 415, 422]
 
 const operations: Readonly<Record<Route, Operation>> = {
@@ -51,7 +51,7 @@ const operations: Readonly<Record<Route, Operation>> = {
     id: 'runTurn',
     summary: 'Run a turn',
     description:
-      'With `Accept: text/event-stream` the reply is a stream of events. A reply with a type of its own is sent raw.',
+      'With `Accept: text/event-stream` the reply is a stream of events. A reply with another content type is sent raw.',
     parameters: [...sessionNames, keyHeader, 'envelope'],
     takes: schemaOf('RunRequest'),
     answers: schemaOf('Envelope'),
@@ -125,7 +125,7 @@ export function createOperation(
   }
 }
 
-/** The operation of a preflight, where pages of other origins may call. */
+/** The operation of a preflight, if pages of other origins may call. */
 export function createPreflight(route: Route, options: FlowRoutesOptions, headers: HeaderList): JsonObject {
   const names = commonNames(options.cors).filter((name) => name !== 'Access-Control-Expose-Headers')
   return {
@@ -164,7 +164,7 @@ function createResponses(route: Route, method: string, options: FlowRoutesOption
   return responses
 }
 
-/** The names of the headers that a failure has because of its status. */
+/** The headers of a failure that depend on its status. */
 function headersAt(status: number): readonly string[] {
   return [...(isPassing(status) ? ['Retry-After'] : []), ...(status === 405 ? ['Allow'] : [])]
 }

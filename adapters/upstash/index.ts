@@ -1,7 +1,6 @@
 /**
- * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. What is stored,
- * and the scripts that store it, are those of the Redis driver
- * (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
+ * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. It uses the data
+ * layout and the scripts of the Redis driver (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
  *
  * @module turnkeeper/upstash
  */

@@ -1,21 +1,21 @@
 /**
- * Commands to Upstash Redis, by the scripts that a client of `@upstash/redis` runs. Whatever that client does to
- * replies and errors by its own settings is undone here: its parsing of texts as JSON, its pipelines, and the commands
- * that its errors repeat.
+ * Sends commands to Upstash Redis as scripts that a client of `@upstash/redis` runs. This undoes what the client's
+ * settings do to replies and errors: it parses texts as JSON, groups requests into pipelines, and repeats commands in
+ * errors.
  */
 import { script } from '../../src/stores/keyv/drivers/redis/redis-scripts.js'
 
-/** The part that is used of a client of `@upstash/redis`. */
+/** The used part of a client of `@upstash/redis`. */
 export interface UpstashRedisLike {
-  /** Runs a script that the server knows. */
+  /** Runs a script by its hash. */
   evalsha(sha1: string, keys: string[], values: string[]): Promise<unknown>
   /** Runs a script. */
   eval(script: string, keys: string[], values: string[]): Promise<unknown>
 }
 
 /**
- * Runs the command that its values are. The client parses each text of a reply that is JSON, unless its option
- * `automaticDeserialization` is off. So a colon is put before each, which no JSON begins with.
+ * Runs its values as a command. Unless its option `automaticDeserialization` is off, the client parses every text of a
+ * reply that is valid JSON. So the script puts a colon before each text, because no JSON begins with one.
  */
 const commandScript = script(`
 local function marked(reply)
@@ -36,21 +36,21 @@ export class UpstashConnection {
     this.#redis = redis
   }
 
-  /** Sends a command. Rejects where the server cannot be reached, or refuses it. */
+  /** Sends a command. Rejects if the server cannot be reached or refuses the command. */
   send(key: string, words: readonly string[]): Promise<unknown> {
-    // Those of the driver return numbers, which the client leaves as they are.
+    // The driver's scripts return numbers, which the client leaves unchanged.
     const [name, source = '', , scriptKey = '', ...values] = words
     if (name === 'EVALSHA') return this.#run(() => this.#redis.evalsha(source, [scriptKey], values))
     if (name === 'EVAL') return this.#run(() => this.#redis.eval(source, [scriptKey], values))
     return this.#command([key], words)
   }
 
-  /** There is no other connection. */
+  /** There is only one connection. */
   sendOn(_connection: unknown, words: readonly string[]): Promise<unknown> {
     return this.#command([], words)
   }
 
-  /** Each command is a request of its own. */
+  /** Each command is one request. */
   async close(): Promise<void> {}
 
   async #command(keys: string[], words: readonly string[]): Promise<unknown> {
@@ -72,7 +72,7 @@ export class UpstashConnection {
   }
 }
 
-/** A reply of {@link commandScript}, as the server answered the command. */
+/** Converts a reply of {@link commandScript} back to the server's reply to the command. */
 function unmarked(reply: unknown): unknown {
   if (reply === null || typeof reply === 'number') return reply
   if (Array.isArray(reply)) return reply.map(unmarked)
@@ -80,7 +80,7 @@ function unmarked(reply: unknown): unknown {
   throw new Error('Upstash Redis answered a script with a value that the script does not return.')
 }
 
-/** The server's own sentence. The client adds the command, which has the texts of the conversation in it. */
+/** The server's message alone: the client appends the command, which contains texts of the conversation. */
 function withoutCommand(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const [message = ''] = error.message.replace(/^Command failed: /, '').split(', command was: ', 1)

@@ -1,12 +1,10 @@
-/**
- * Decides what the store of Upstash is, without a server: testing/contract/stores/upstash.test.ts has what it stores.
- */
+/** Tests the Upstash store without a server; testing/contract/stores/upstash.test.ts tests it with one. */
 import { expect, test } from 'vitest'
 import { createUpstashStore, type UpstashRedisLike } from './index.js'
 
 const redis: UpstashRedisLike = { evalsha: async () => null, eval: async () => null }
 
-test('the store has the operations that Upstash has, and no others', () => {
+test('the store has only the operations that Upstash supports', () => {
   const store = createUpstashStore(redis)
   const operations = ['load', 'create', 'save', 'delete', 'claim', 'list', 'close']
   expect(operations.filter((name) => !(name in store))).toEqual([])

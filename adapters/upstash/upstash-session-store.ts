@@ -1,7 +1,4 @@
-/**
- * Sessions in Upstash Redis: the function that makes the store. upstash-connection.ts sends what the Redis driver
- * decides.
- */
+/** Creates the session store for Upstash Redis. upstash-connection.ts sends the commands of the Redis driver. */
 import type { SessionStore } from '../../src/index.js'
 import { ChunkedSessionStore } from '../../src/stores/keyv/chunked-session-store.js'
 import { createRedisSessionDriver } from '../../src/stores/keyv/drivers/redis/redis-session-driver.js'
@@ -14,9 +11,9 @@ import {
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { UpstashConnection, type UpstashRedisLike } from './upstash-connection.js'
 
-/** What {@link createUpstashStore} takes in addition to the client. */
+/** The options of {@link createUpstashStore}. */
 export interface UpstashStoreOptions extends ServerlessStoreOptions {
-  /** Put before each key, with `::` between. Default `turnkeeper`, as that of `createRedisKeyv`. */
+  /** The prefix of each key, followed by `::`. Default `turnkeeper`, like `createRedisKeyv`. */
   readonly namespace?: string
 }
 
@@ -28,9 +25,9 @@ const optionNames: OptionNames<UpstashStoreOptions> = {
 const caller = 'createUpstashStore'
 
 /**
- * Makes a session store over a client that does not repeat requests; all other settings of the client are free.
+ * Creates a session store over a client that does not retry requests. All other client settings are free.
  *
- * @throws `InvalidInputError` for an option that cannot be used, and for a client that repeats requests.
+ * @throws `InvalidInputError` for an invalid option, and for a client that retries requests.
  *
  * @example
  * ```ts
@@ -66,16 +63,18 @@ export function createUpstashStore(redis: UpstashRedisLike, options: UpstashStor
 }
 
 /**
- * A client that repeats a save whose reply was lost gets a conflict for it if another process has saved in between. The
- * turn would count as failed although it is stored. Without a repeat the engine reads the session back, and finds the
- * turn there.
+ * If a client retries a save whose reply was lost, and another process has saved in between, the retry gets a conflict.
+ * The turn would count as failed although it is stored. Without a retry the engine reads the session back and finds the
+ * turn.
  */
 function checkClient(redis: UpstashRedisLike): void {
   if (typeof redis?.evalsha !== 'function' || typeof redis.eval !== 'function') {
     throw invalidInput('createUpstashStore: the first argument must be a Redis of @upstash/redis.')
   }
-  // The client does not declare it. With `retry: false` it is 1, and the client does repeat.
+  // The client's types do not declare this. With `retry: false` the value is 1, and the client still retries.
   const { client } = redis as { readonly client?: { readonly retry?: { readonly attempts?: unknown } } }
   if (Number(client?.retry?.attempts ?? 0) === 0) return
-  throw invalidInput('createUpstashStore: make the client with retry: { retries: 0 }, so that it sends no save twice.')
+  throw invalidInput(
+    'createUpstashStore: make the client with retry: { retries: 0 }, so that it never sends a save twice.',
+  )
 }

@@ -123,7 +123,7 @@ describe.skipIf(isRedisMissing)('over the REST API of Upstash Redis', () => {
   test('a client that would send a save twice is refused: as it is by default, and with retry: false', () => {
     for (const settings of [{ retry: undefined }, { retry: false }, { retry: { retries: 1 } }] as ClientOptions[]) {
       expect(() => createUpstashStore(client(settings))).toThrow(
-        'createUpstashStore: make the client with retry: { retries: 0 }, so that it sends no save twice.',
+        'createUpstashStore: make the client with retry: { retries: 0 }, so that it never sends a save twice.',
       )
     }
   })
