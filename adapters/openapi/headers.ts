@@ -33,7 +33,7 @@ const replyHeaders: Readonly<Record<string, Described>> = {
   [encodingHeader]: ['`message` of the envelope is bytes in base64.', oneOf(['base64'])],
   [stateHeader]: ['Whether the session goes on. A stream has it in its last event.', schemaOf('SessionState')],
   [restartedHeader]: ['Why a new session answered and not the one that was named.', oneOf(restartReasons)],
-  [replayedHeader]: ['The reply is that of an earlier request with the same key.', oneOf(['true'])],
+  [replayedHeader]: ['The reply is replayed from an earlier request with the same key.', oneOf(['true'])],
   [requestIdHeader]: ['Names the request.'],
   'Cache-Control': ['`no-store`, unless the application sets another.'],
   'X-Content-Type-Options': ['`nosniff`, unless the application sets another.'],

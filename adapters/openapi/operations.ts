@@ -182,7 +182,7 @@ function failuresOf(route: Route, mode: StatusMode = 'contract'): ReadonlyMap<nu
   return failures
 }
 
-/** The headers that a reply to a turn has in some of its forms. */
+/** The headers that some replies to a turn have. */
 function formHeaders({ stream, rawHeaders = {} }: FlowRoutesOptions): readonly string[] {
   return [
     ...Object.keys(rawHeaders).filter((name) => rawHeaders[name] !== null),
@@ -192,8 +192,8 @@ function formHeaders({ stream, rawHeaders = {} }: FlowRoutesOptions): readonly s
 }
 
 /**
- * The bodies of a turn beside the envelope: a stream, and a raw reply. A stream is a text for generators, so that the
- * type of a plain reply stays one type.
+ * The bodies of a turn besides the envelope: a stream, and a raw reply. The document declares a stream as text, so that
+ * code generators give a plain reply a single type.
  */
 function otherContents({ stream }: FlowRoutesOptions): JsonObject {
   const contentSchema = { type: 'array', items: schemaOf('StreamEvent') }

@@ -41,8 +41,8 @@ const failure: JsonObject = {
   session: describe('The session ID; empty if there is no session.'),
 }
 const state = schemaOf('SessionState')
-const replayed = describe('The reply is that of an earlier request with the same key.', { const: true })
-const restarted = describe('Why a new session answered.', oneOf(restartReasons))
+const replayed = describe('The reply is replayed from an earlier request with the same key.', { const: true })
+const restarted = describe('Why a new session was started.', oneOf(restartReasons))
 const encoding = describe('The text is bytes in base64.', { const: 'base64' })
 const origin: JsonObject = { 'replayed?': replayed, 'restarted?': restarted }
 const resetReasons: Readonly<Record<ResetReason, true>> = {
@@ -69,7 +69,7 @@ const schemas: JsonObject = {
   Envelope: object({ success: { const: true }, completed: describe('Whether the session has ended.', flag), ...reply }),
   Failure: object({
     ...failure,
-    completed: describe('Says nothing about the session.', { const: true }),
+    completed: describe('Always true; it does not describe the session.', { const: true }),
     contentType: { const: 'text/plain' },
   }),
   ShortFailure: object(
@@ -77,11 +77,15 @@ const schemas: JsonObject = {
     'A `Failure`, which has only these fields if the request was handled.',
   ),
   SessionState: describe(
-    'What is stored under the session ID. `running` and `unknown`: send it again. Any other: drop it.',
+    'The state of the session. Keep its ID if `running` or `unknown`; otherwise drop it.',
     oneOf(sessionStates),
   ),
   Ended: object({ success: { const: true }, session: text }),
-  Cancelled: object({ success: { const: true }, session: text, cancelled: describe('Whether a turn was.', flag) }),
+  Cancelled: object({
+    success: { const: true },
+    session: text,
+    cancelled: describe('Whether a turn was cancelled.', flag),
+  }),
   Conversation: object({
     success: { const: true },
     session: text,
@@ -91,7 +95,7 @@ const schemas: JsonObject = {
   ConversationTurn: object({
     turn: describe('Counted from 1.', { type: 'integer' }),
     at: { type: 'string', format: 'date-time' },
-    message: describe('What the user said.'),
+    message: describe('The message of the user.'),
     reply: text,
     contentType: describe('The content type of `reply`.'),
     'encoding?': encoding,
@@ -124,7 +128,7 @@ const events: Readonly<Record<EventType, JsonObject>> = {
 }
 const detailEvents: readonly EventType[] = ['step', 'tool-start', 'tool-end']
 
-/** The schemas of a document. `streams`: with stream events; `details`: those that name steps and tools, too. */
+/** The schemas of a document. `streams` adds the stream events; `details` also those that name steps and tools. */
 export function createSchemas(codes: readonly string[], streams: boolean, details: boolean): JsonObject {
   const sent = Object.entries(streams ? events : {}).filter(
     ([type]) => details || !detailEvents.includes(type as EventType),

@@ -1,4 +1,4 @@
-// Texts that are said in all places of a conversation, of which no span and no metric may have any.
+// Puts marked texts into every place of a conversation. No span or metric may contain one.
 import { expect, test } from 'vitest'
 import { type FlowEngineOptions, type Tool, ToolError } from '../../src/index.js'
 import { type Acts, calls, chatOf, fails, modelHarness, Talk, toolThat } from '../../testing/contract/model-harness.js'
@@ -30,7 +30,7 @@ const unknownTool = () => ({
   parts: [{ type: 'tool-call', toolCallId: secret('call-id'), toolName: secret('tool-name'), input: {} }],
 })
 
-/** Conversations in which everything goes well, and in which everything fails. */
+/** Conversations in which everything succeeds, or everything fails. */
 async function talk(
   options: { errorText?: boolean; content?: boolean },
   engineOptions: FlowEngineOptions = {},
@@ -70,7 +70,7 @@ test('no text of a conversation is in a span or a metric', async () => {
   expect(await sdk.text()).not.toContain('canary')
 })
 
-test('with errorText the span of a failed turn has the text of its error, and nothing else has', async () => {
+test('with errorText only the span of a failed turn has the text of its error', async () => {
   const sdk = await talk({ errorText: true })
   const texts = sdk.spans().map(({ status }) => status.message)
   expect(texts.filter((text) => text?.includes('canary'))).toEqual([
@@ -95,7 +95,7 @@ function canariesIn(sdk: Telemetry): Record<string, readonly string[]> {
   return found
 }
 
-test('with content the spans of turns and models have what was said, and no others have', async () => {
+test('with content only the spans of turns and models have the texts of the conversation', async () => {
   const sdk = await talk({ content: true })
   const asked = ['message', 'arguments', 'tool-result', 'tool-error', 'call-id', 'reply']
   expect(canariesIn(sdk)).toEqual({
@@ -120,7 +120,7 @@ test('with content the spans of turns and models have what was said, and no othe
   expect(JSON.stringify(await sdk.points())).not.toContain('canary')
 })
 
-test('with content and a mask the spans of turns have masked texts, and those of models none', async () => {
+test('with content and a mask the spans of turns have masked texts, and spans of models none', async () => {
   const sdk = await talk({ content: true }, { mask: (text) => text.replaceAll('canary', 'masked') })
   expect(canariesIn(sdk)).toEqual({})
   expect(sdk.span('invoke_workflow Chat').attributes['gen_ai.input.messages']).toContain('masked-in-message')

@@ -1,7 +1,7 @@
 /**
- * What was said, as attributes of spans: for `instrumentEngine` with `content: true`, and nobody else. The form is that
- * of the semantic conventions (`names.ts`), as JSON. Bytes and addresses of images and files are left out: they are
- * large, and addresses can be secret.
+ * The texts of a conversation as span attributes, only with `content: true` of `instrumentEngine`. The format is the
+ * JSON of the semantic conventions (`names.ts`). Bytes and URLs of images and files are left out: bytes are large, and
+ * URLs can be secret.
  */
 import type { Attributes } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
@@ -10,7 +10,7 @@ import { attribute } from './names.js'
 type Call = EngineEventMap['model:content']
 type Part = Call['answer'][number]
 
-/** Of the span of an attempt at a model. */
+/** The attributes of the span of a model attempt. */
 export function contentOfModel({ system, messages, answer }: Call): Attributes {
   const attributes: Attributes = { [attribute.inputMessages]: JSON.stringify(messages.map(messageOf)) }
   if (system !== undefined) attributes[attribute.systemInstructions] = JSON.stringify([textOf(system)])
@@ -20,7 +20,7 @@ export function contentOfModel({ system, messages, answer }: Call): Attributes {
   return attributes
 }
 
-/** Of the span of a turn. */
+/** The attributes of the span of a turn. */
 export function contentOfTurn({ entry }: EngineEventMap['turn:content']): Attributes {
   if (entry === undefined) return {}
   const { message, reply, contentType, encoding } = entry

@@ -1,12 +1,12 @@
-/** How spans end, whatever the tracer throws. */
+/** Ends spans, even if the tracer throws. */
 import { type Span, SpanStatusCode } from '@opentelemetry/api'
 import { attribute } from './names.js'
 
 /**
- * Ends a span, also where the tracer refuses to take what is set before.
+ * Ends a span, even if the tracer throws while its attributes are set.
  *
- * @param code - What ended it, where it was a failure.
- * @param text - Of the error. Default: none, for it may hold what was said.
+ * @param code - The error code, if it failed.
+ * @param text - The error's text. Default: none, because it may contain texts of the conversation.
  * @param describe - Sets further attributes.
  */
 export function endSpan(span: Span, code?: string, text?: string, describe?: () => void): void {
@@ -24,10 +24,10 @@ export function endSpan(span: Span, code?: string, text?: string, describe?: () 
 }
 
 /**
- * Ends each of them, whatever becomes of the others.
+ * Ends every span, even if another one fails to end.
  *
- * @param code - What ended them, where it was a failure.
- * @throws What the first one threw, once all were ended.
+ * @param code - The error code, if they failed.
+ * @throws The first error, after all have ended.
  */
 export function endAll(spans: readonly Span[], code?: string): void {
   const failures: unknown[] = []

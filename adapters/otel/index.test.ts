@@ -80,7 +80,7 @@ describe('the metrics', () => {
   })
 })
 
-describe('what fails in a tracer', () => {
+describe('a tracer that throws', () => {
   const broken = (): never => {
     throw new Error('The exporter broke.')
   }
@@ -124,7 +124,7 @@ describe('instrumentEngine', () => {
     expect(trace.getActiveSpan()).toBeUndefined()
   })
 
-  test('refuses options that it does not know', () => {
+  test('refuses unknown options', () => {
     const engine = new FlowEngine()
     expect(() => instrumentEngine(engine, { text: true } as never)).toThrow(
       "instrumentEngine: there is no option 'text'. The options are tracerProvider, meterProvider, errorText, content.",
@@ -143,7 +143,7 @@ describe('instrumentEngine', () => {
     )
   })
 
-  test('refuses what is not an engine', () => {
+  test('refuses an argument that is not an engine', () => {
     expect(() => instrumentEngine(FlowEngine.create({}) as never)).toThrow(
       'instrumentEngine: the first argument must be a FlowEngine; got a promise: await FlowEngine.create().',
     )
@@ -154,7 +154,7 @@ describe('instrumentEngine', () => {
 })
 
 describe('one half alone', () => {
-  test('is made where the other one is false, so that two instrumentations make nothing twice', async () => {
+  test('is made if the other is false, so that two instrumentations make nothing twice', async () => {
     const { engine } = harness({ flows: [flowOf('Talk', () => reply('Yes.'))] })
     const [traces, page] = [telemetry(), telemetry()]
     instrumentEngine(engine, { ...traces.providers, meterProvider: false })
@@ -171,7 +171,7 @@ describe('one half alone', () => {
 })
 
 describe('no span stays open', () => {
-  /** A tracer some methods of whose spans throw, and the number of its spans that were not ended. */
+  /** A tracer whose spans have methods that throw, and the number of its spans that are still open. */
   function faulty(throwing: readonly string[]) {
     let open = 0
     const tracerProvider: TracerProvider = {
@@ -187,7 +187,7 @@ describe('no span stays open', () => {
           return Object.assign(span, broken, { end: () => void open-- })
         },
         startActiveSpan: () => {
-          throw new Error('Nobody calls it.')
+          throw new Error('It must not be called.')
         },
       }),
     }

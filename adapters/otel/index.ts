@@ -1,8 +1,8 @@
 /**
- * The entry point `turnkeeper/otel`: spans and metrics of an engine through the API of OpenTelemetry. `spans.ts`
- * decides which spans there are, `metrics.ts` which metrics, `content.ts` which texts, `names.ts` what they are called.
- * It only listens to the engine's events: what a tracer or an exporter throws is passed to the engine's
- * `onListenerError`, and no turn fails or waits because of it.
+ * The entry point `turnkeeper/otel`: spans and metrics of an engine through the API of OpenTelemetry. `spans.ts` makes
+ * the spans, `metrics.ts` the metrics, `content.ts` the texts; `names.ts` has the names. The module only listens to the
+ * engine's events. If a tracer or an exporter throws, the engine's `onListenerError` receives the error; no turn fails
+ * or waits because of it.
  *
  * @module turnkeeper/otel
  */
@@ -15,24 +15,23 @@ import { EngineSpans } from './spans.js'
 /** Options of {@link instrumentEngine}. */
 export interface InstrumentOptions {
   /**
-   * Makes the spans; `false`: there are none. Default: the one that is registered globally; without one there are no
-   * spans.
+   * Makes the spans; `false` for none. Default: the globally registered provider; if there is none, no spans are made.
    */
   readonly tracerProvider?: TracerProvider | false | undefined
   /**
-   * Makes the metrics; `false`: there are none. Default: the one that is registered globally; without one there are no
-   * metrics.
+   * Makes the metrics; `false` for none. Default: the globally registered provider; if there is none, no metrics are
+   * made.
    */
   readonly meterProvider?: MeterProvider | false | undefined
   /**
-   * Whether the span of a failed turn has the text of its error, which may hold what a user, a model or a tool wrote.
-   * It is masked where the engine has `mask`. Default `false`: its code alone.
+   * Whether the span of a failed turn has the text of its error, which may contain words of a user, a model or a tool.
+   * The engine's `mask` applies, if there is one. Default `false`: only the error code.
    */
   readonly errorText?: boolean | undefined
   /**
-   * Whether spans have what was said: those of stored turns the message and the reply as they are stored, those of
-   * attempts at a model its prompt, its messages and its answer, tool calls and results among them. With the engine's
-   * `mask`, spans of models have no texts. Default `false`.
+   * Whether spans contain the conversation. Spans of stored turns then have the message and the reply as stored. Spans
+   * of model attempts have the prompt, the messages and the answer, including tool calls and results; if the engine has
+   * a `mask`, they have no texts. Default `false`.
    */
   readonly content?: boolean | undefined
 }
@@ -48,11 +47,11 @@ const optionNames: OptionNames<InstrumentOptions> = {
 const scope = 'turnkeeper'
 
 /**
- * Makes spans and metrics of an engine's turns. Register your SDK before, or pass its providers. Call it once for an
- * engine: a second call makes everything twice, unless one of the two makes spans alone and the other one metrics.
+ * Makes spans and metrics of an engine's turns. Register your SDK first, or pass its providers. Call it once per
+ * engine: a second call makes everything twice, unless one call makes only spans and the other only metrics.
  *
- * @returns A function that stops it, and ends the spans that are open.
- * @throws `InvalidInputError` for an option that is wrong or unknown, and if the first argument is not an engine.
+ * @returns a function that stops the instrumentation and ends the open spans
+ * @throws `InvalidInputError` for a wrong or unknown option, and if the first argument is not an engine
  * @example
  * ```ts
  * import { FlowEngine } from 'turnkeeper'
@@ -90,7 +89,7 @@ function checkProvider(name: string, provider: unknown, method: string): void {
   if (provider !== false) checkMethods('instrumentEngine', name, provider, [method])
 }
 
-/** Adds listeners by the names of their events. @returns A function that removes them. */
+/** Adds listeners by event name. @returns a function that removes them */
 function listen(engine: Pick<FlowEngine, 'on' | 'off'>, listeners: object): () => void {
   const all = Object.entries(listeners) as [keyof EngineEventMap, () => void][]
   for (const [name, listener] of all) engine.on(name, listener)

@@ -1,7 +1,7 @@
-/** The type of what spans and metrics are made of: listeners by the names of their events. */
+/** The type of a set of listeners, by event name. */
 import type { EngineEventMap } from '../../src/index.js'
 
-/** What listens to some events. */
+/** Listeners for some events. */
 export type Listeners<Name extends keyof EngineEventMap> = {
   readonly [Event in Name]: (payload: Readonly<EngineEventMap[Event]>) => void
 }

@@ -1,6 +1,6 @@
 /**
- * Metrics from the events of an engine. No attribute has a value that a client or a model chose, so that there are few
- * time series.
+ * Metrics from the events of an engine. No attribute has a value chosen by a client or a model, so there are few time
+ * series.
  */
 import type { Attributes, Meter } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
@@ -16,13 +16,13 @@ type Listened =
   | 'model:end'
   | 'store:end'
 
-/** In seconds: from a turn without a model to one that runs into its deadline. */
+/** In seconds, from a turn without a model to one that reaches its deadline. */
 const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 120]
-/** As the conventions have them for these two metrics. */
+/** The buckets that the conventions give for these two metrics. */
 const modelSeconds = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
 const tokenCounts = Array.from({ length: 14 }, (_, power) => 4 ** power)
 
-/** Makes the instruments, and what records into them. */
+/** Makes the instruments, and the listeners that record into them. */
 export function metricListeners(meter: Meter): Listeners<Listened> {
   const histogram = (name: string, description: string, unit: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { description, unit, advice: { explicitBucketBoundaries } })

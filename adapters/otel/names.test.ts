@@ -3,8 +3,8 @@ import { attribute, metric, operation } from './names.js'
 
 /**
  * The GenAI names of the semantic conventions 1.41.1, read on 2026-11-23 from the npm package
- * `@opentelemetry/semantic-conventions` of this version (`incubating`). Those that it marks as replaced within GenAI,
- * `gen_ai.system` for one, are left out.
+ * `@opentelemetry/semantic-conventions` of this version (`incubating`). Names that the package marks as replaced, such
+ * as `gen_ai.system`, are left out.
  */
 const attributesOf1411 = `
   error.type gen_ai.agent.description gen_ai.agent.id gen_ai.agent.name gen_ai.agent.version gen_ai.conversation.id gen_ai.data_source.id

@@ -1,28 +1,28 @@
 /**
  * The names of spans, attributes and metrics. Those that begin with `gen_ai.` or `error.` are OpenTelemetry's, as in
  * its semantic conventions 1.41 (the last list that has the GenAI names), read on 2026-11-23: `names.test.ts` has that
- * list. They are in development there, so that a later list may rename them. All others are this package's own.
- * `docs/observability.md` has them as tables.
+ * list. They are still in development, so a later version may rename them. All others belong to this package.
+ * `docs/observability.md` has the tables.
  */
 
-/** What `gen_ai.operation.name` is, and how the name of a span begins. */
+/** The values of `gen_ai.operation.name`, which also begin the names of spans. */
 export const operation = { turn: 'invoke_workflow', model: 'chat', tool: 'execute_tool' } as const
 
-/** Attributes by what they are for. */
+/** Attributes by their purpose. */
 export const attribute = {
-  // Of more than one kind of span.
+  // On more than one kind of span.
   operationName: 'gen_ai.operation.name',
   conversationId: 'gen_ai.conversation.id',
   errorType: 'error.type',
-  // Of a turn.
+  // On turns.
   workflowName: 'gen_ai.workflow.name',
   turnId: 'turnkeeper.turn.id',
   requestId: 'turnkeeper.request.id',
   completed: 'turnkeeper.turn.completed',
   outcome: 'turnkeeper.turn.outcome',
-  // Of a step, and of what it calls.
+  // On steps and their calls.
   step: 'turnkeeper.step',
-  // Of an attempt at a model.
+  // On model attempts.
   providerName: 'gen_ai.provider.name',
   requestModel: 'gen_ai.request.model',
   modelCall: 'turnkeeper.model.call',
@@ -34,18 +34,18 @@ export const attribute = {
   cachedInputTokens: 'gen_ai.usage.cache_read.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   tokenType: 'gen_ai.token.type',
-  // What was said: only with `content: true`.
+  // Texts of the conversation: only with `content: true`.
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
   systemInstructions: 'gen_ai.system_instructions',
-  // Of a tool.
+  // On tools.
   toolName: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
-  // Of an operation of the session store.
+  // On operations of the session store.
   storeOperation: 'turnkeeper.store.operation',
 } as const
 
-/** Metrics by what they count. */
+/** Metrics by their purpose. */
 export const metric = {
   tokens: 'gen_ai.client.token.usage',
   modelDuration: 'gen_ai.client.operation.duration',

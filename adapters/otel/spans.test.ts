@@ -107,7 +107,7 @@ describe('the spans of a turn', () => {
     expect(sdk.span('store create').attributes).toEqual({ ...id, 'turnkeeper.store.operation': 'create' })
   })
 
-  test('each attempt at a model is a span of its own', async () => {
+  test('each model attempt has its own span', async () => {
     const { engine, sdk, clock } = talkTo({ 'own/small': [status(503), 'Here.'] })
     const running = engine.run(hello)
     await clock.advance(10_000)
@@ -121,7 +121,7 @@ describe('the spans of a turn', () => {
     ])
   })
 
-  test('a call of a tool that takes too long has the code of its limit, and one that was refused TOOL_ERROR', async () => {
+  test('a tool call that takes too long has the code of its limit, and a refused one TOOL_ERROR', async () => {
     class Slow extends Talk {
       override toolTimeoutMs = 1000
       override tools(): readonly Tool[] {
@@ -184,7 +184,7 @@ describe('the spans of a turn', () => {
       '  store load',
       '  step Only ! SESSION_CONFLICT',
       '  store save ! SESSION_CONFLICT',
-      // What is there now, for the reply: after the turn.
+      // The read of the current session for the reply, after the turn.
       'store load',
     ])
   })
@@ -202,7 +202,7 @@ describe('the spans of a turn', () => {
   })
 })
 
-describe('turns that end otherwise', () => {
+describe('other ends of a turn', () => {
   test('a cancelled turn ends what was open in it', async () => {
     const { engine, sdk } = talkTo({ 'own/small': ['One.', silent] })
     const { session: sessionId } = await engine.run(hello)
@@ -266,7 +266,7 @@ describe('turns that end otherwise', () => {
     }
   })
 
-  test('what stops the instrumentation ends the spans of an engine that is not closed', async () => {
+  test('stopping the instrumentation ends the spans of an engine that is still open', async () => {
     const sdk = telemetry()
     made = sdk
     const talk = modelHarness({ 'own/small': [silent] }, { flows: [Chat] })
@@ -282,7 +282,7 @@ describe('turns that end otherwise', () => {
     expect(sdk.spans()).toHaveLength(3)
   })
 
-  test('a request that is answered again has no span', async () => {
+  test('a replayed request has no span', async () => {
     const { engine, sdk } = talkTo({ 'own/small': ['One.', 'Two.'] })
     const { session: sessionId } = await engine.run(hello)
     const keyed = { ...hello, sessionId, idempotencyKey: 'a-key-of-one-request' }
@@ -307,7 +307,7 @@ describe('the parent of a turn', () => {
     }
   }
 
-  test('is what was active where the engine was called, also for turns that wait for each other', async () => {
+  test('is the span that was active at the call of the engine, even for turns that wait for each other', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     const hold = gate()
     const slow = flowOf('Talk', async (turn) => {
@@ -328,7 +328,7 @@ describe('the parent of a turn', () => {
     expect(sdk.tree()).toEqual([parentName, ...turn, parentName, ...waited])
   })
 
-  test('is what was active where a stream was read first', async () => {
+  test('is the span that was active at the first read of a stream', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
     const { engine, sdk } = talkTo({ 'own/small': ['Here.'] })
     await within(sdk, async () => {

@@ -1,10 +1,9 @@
 /**
- * Spans from the events of an engine: turn > step > model and tool; turn > lock wait and store. Which span belongs
- * where is decided by the ID of the turn, never by what is active: events of turns that run at the same time are mixed.
- * Only a turn itself is a child of what is active, which is what was active where the application called the engine.
+ * Spans from the events of an engine: turn > step > model and tool; turn > lock wait and store. The ID of the turn
+ * decides the parent of a span, never the active span, because events of concurrent turns are mixed. Only a turn itself
+ * is a child of the active span: the one at the application's call of the engine.
  *
- * Whatever is open when a turn ends is ended with it: after an abort the engine emits nothing of the turn's work any
- * more.
+ * The end of a turn ends all its open spans, because after an abort the engine emits no more events of the turn's work.
  */
 import { type Attributes, type Context, context, type Span, SpanKind, type Tracer, trace } from '@opentelemetry/api'
 import type { EngineEventMap } from '../../src/index.js'
@@ -19,12 +18,12 @@ interface OpenSpan {
   readonly context: Context
 }
 
-/** What is open of one turn. */
+/** The open spans of one turn. */
 interface OpenTurn {
-  /** `undefined` for what a turn has left behind: the calls of a summary. */
+  /** `undefined` for work after a turn: the calls of a summary. */
   readonly turn: OpenSpan | undefined
   step: (OpenSpan & { readonly id: string }) | undefined
-  /** Of models and tools. */
+  /** The spans of models and tools. */
   readonly calls: Map<string, Span>
   error: EngineEventMap['turn:error'] | undefined
 }
@@ -57,7 +56,7 @@ export class EngineSpans {
     this.#errorText = errorText
   }
 
-  /** One for each event that makes or ends a span. */
+  /** One listener for each event that starts or ends a span. */
   readonly listeners: Listeners<Listened> = {
     'turn:start': (event) => {
       const { waitedMs = 0 } = event
@@ -86,7 +85,7 @@ export class EngineSpans {
     'step:exit': ({ turnId }) => this.#endStep(turnId),
     'model:start': (event) => this.#startModel(event),
     'model:end': (event) => this.#endModel(event),
-    // A summary that was aborted has reported no end of its call.
+    // An aborted summary has not reported the end of its call.
     'memory:compacted': ({ turnId }) => this.#endLeftBehind(turnId),
     'memory:compaction-failed': ({ turnId, code }) => this.#endLeftBehind(turnId, code),
     'tool:start': (event) => this.#startTool(event),
@@ -94,7 +93,7 @@ export class EngineSpans {
     'store:end': (event) => this.#addStore(event),
   }
 
-  /** For texts: added only where they are asked for. */
+  /** For texts, which are added only on request. */
   readonly contentListeners: Listeners<'turn:content' | 'model:content'> = {
     'turn:content': (event) => {
       this.#turns.get(event.turnId)?.turn?.span.setAttributes(contentOfTurn(event))
@@ -104,7 +103,7 @@ export class EngineSpans {
     },
   }
 
-  /** Ends what is open. */
+  /** Ends all open spans. */
   end(): void {
     const open = [...this.#turns.values()]
     this.#turns.clear()
@@ -138,7 +137,7 @@ export class EngineSpans {
     try {
       endAll(spansOf(open), code)
     } finally {
-      // Without one, the turn had begun before the instrumentation, or the tracer made no span of it.
+      // Without one, the turn began before the instrumentation, or the tracer made no span for it.
       if (turn !== undefined) {
         const text = this.#errorText ? error?.error.message : undefined
         endSpan(turn.span, code, text, () => {
@@ -252,7 +251,7 @@ function toolKey({ toolCallId }: EngineEventMap['tool:start']): string {
   return `tool ${toolCallId}`
 }
 
-/** What is open within a turn, the innermost first. */
+/** The open spans within a turn, the innermost first. */
 function spansOf({ calls, step }: OpenTurn): Span[] {
   return [...calls.values(), ...(step === undefined ? [] : [step.span])]
 }
