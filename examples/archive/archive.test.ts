@@ -32,7 +32,7 @@ test('a short session needs no file', async () => {
   expect(await new Archive(folder).readHistory(document)).toEqual({ turns: document.history, missing: [] })
 })
 
-test('the file has what the session lost, in order, and nobody else may read it', async () => {
+test('the file has the dropped entries in order, and only its owner may read it', async () => {
   const document = await talked(40)
   expect(document.history.length).toBeLessThan(9)
   const { turns, missing } = await new Archive(folder).readHistory(document)
@@ -43,7 +43,7 @@ test('the file has what the session lost, in order, and nobody else may read it'
   expect(statSync(join(folder, file)).mode & 0o077).toBe(0)
 })
 
-test('a write that fails is reported, leaves a gap that is named, and the conversation goes on', async () => {
+test('a failed write is reported and leaves a named gap, and the conversation goes on', async () => {
   const errors: unknown[] = []
   const late = join(folder, 'late')
   const archive = new Archive(late)

@@ -1,11 +1,10 @@
 /**
- * What leaves a session because it has grown long, appended to a file: one line of JSON for
- * each entry. What to look at:
+ * Appends the entries that a long session drops to a file: one line of JSON for each. Note:
  *
  * - `session:trimmed` is emitted after the commit and at most once. A process that ends in between, or a full disk,
- *   leaves a gap, so `readHistory` compares the file with the document and says which turns are in neither.
+ *   leaves a gap, so `readHistory` compares the file with the document and lists the turns that are in neither.
  * - An archive of record must not depend on the event: it copies the document after each turn, or raises the limits.
- * - The lines have what people said and sent: protect the folder as you protect the sessions.
+ * - The lines contain conversations: protect the folder as you protect the sessions.
  */
 import { appendFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,7 +13,7 @@ import type { EngineEventMap, FlowEngine, SessionDocument } from 'turnkeeper'
 type Trimmed = EngineEventMap['session:trimmed']
 type PastTurn = SessionDocument['history'][number]
 
-/** A whole history, as far as it is known. */
+/** A history, with its gaps. */
 export interface WholeHistory {
   /** Oldest first. */
   readonly turns: readonly PastTurn[]
@@ -22,17 +21,17 @@ export interface WholeHistory {
   readonly missing: readonly number[]
 }
 
-/** Appends what leaves the sessions of an engine to files in a folder, one file for each session. */
+/** Appends the entries that sessions of an engine drop to files in a folder, one file for each session. */
 export class Archive {
   readonly #folder: string
-  /** Writes one after the other, so that entries stay in order. */
+  /** Writes run one after the other, so entries stay in order. */
   #writing: Promise<void> = Promise.resolve()
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** From now on the archive gets what the engine removes. A failed write goes to the engine's `onListenerError`. */
+  /** Starts to archive what the engine removes. A failed write goes to the engine's `onListenerError`. */
   follow(engine: FlowEngine): void {
     engine.on('session:trimmed', (trimmed) => {
       const write = () => appendFile(this.#fileOf(trimmed.sessionId), linesOf(trimmed), { mode: 0o600 })
@@ -42,7 +41,7 @@ export class Archive {
     })
   }
 
-  /** Resolves when everything up to now was written, or has failed: call it before the process ends. */
+  /** Resolves when all writes so far have ended, successful or not. Call it before the process ends. */
   written(): Promise<void> {
     return this.#writing
   }

@@ -1,5 +1,5 @@
 /**
- * A session of 100 turns that keeps 8: what leaves it is in a file, and file and document together are the whole
+ * A session of 100 turns that keeps 8. The dropped ones are in a file, and file and document together are the whole
  * conversation. Exits with 1 if anything fails.
  *
  *     npm run examples

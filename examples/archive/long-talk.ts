@@ -1,6 +1,5 @@
 /**
- * A conversation that never ends, with a model that needs no network, and limits that are small
- * enough to see them work.
+ * A conversation that never ends, with a model that needs no network, and with limits small enough to see them work.
  */
 import { Flow, FlowEngine, Step } from 'turnkeeper'
 import type { Archive } from './archive.js'

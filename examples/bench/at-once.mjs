@@ -1,6 +1,7 @@
 /**
- * Turns a second where so many conversations run at once: each says the next thing as soon as it has its answer, and a
- * new conversation of 20 turns begins where one ends. Each system has processes of its own, which alternate.
+ * Turns per second with many conversations at once. Each sends its next message as soon as it has the reply, and each
+ * conversation that ends, after 20 turns, is replaced by a new one. Each system runs in separate processes, which
+ * alternate.
  */
 import { createF1 } from './floors.mjs'
 import { bench } from './harness.mjs'

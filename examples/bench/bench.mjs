@@ -1,6 +1,6 @@
 /**
  * All benches, or those named: `node examples/bench/bench.mjs turn heap`. At the end it prints one table of them all.
- * With `--strict` it ends with 1 where a target was missed.
+ * With `--strict` it exits with 1 if a target was missed.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

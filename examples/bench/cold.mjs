@@ -1,6 +1,6 @@
 /**
- * Time of the first turn of a session that this process has not seen: no engine stored it, so it is plain objects,
- * which the engine checks whole before it uses them. Beside it the next turn, and both of F1.
+ * Time of the first turn of a session that is new to this process. No engine stored it, so the engine checks its plain
+ * objects completely before it uses them. For comparison: the next turn, and both turns with F1.
  */
 import { createF1 } from './floors.mjs'
 import { bench, median } from './harness.mjs'
@@ -43,7 +43,7 @@ async function measureOurs() {
   return { first: await timeOfTurn(turns), next: await timeOfTurn(turns) }
 }
 
-/** F1 knows nothing of a session but what it loads, so its first turn is one like any other. */
+/** F1 keeps nothing between turns, so its first turn is like any other. */
 async function measureF1() {
   const system = createF1(false)
   await converse(system, 300)

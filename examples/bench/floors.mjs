@@ -1,6 +1,6 @@
 /**
- * What a careful person writes without a library, to measure against. Both copy a document on its way in and out, and
- * save it only over the revision that was loaded.
+ * The baseline: what a careful developer writes without a library. Both copy a document on its way in and out, and save
+ * it only over the loaded revision.
  *
  * F1  a Map of documents, copied with structuredClone
  * F2  a Map of JSON texts

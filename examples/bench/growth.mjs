@@ -1,6 +1,6 @@
 /**
- * Time of one turn in conversations of growing length. What a turn costs must not depend on how long the conversation
- * is. Sessions are stored, one of each length; then each takes a turn, and each another.
+ * Time of one turn in conversations of growing length. The cost of a turn must not depend on the length of the
+ * conversation. Sessions are stored, one of each length; then each takes a turn, and each another.
  */
 import { bench, median } from './harness.mjs'
 import { seedSession } from './seed-session.mjs'

@@ -1,7 +1,7 @@
 /**
- * How a bench runs and what it prints. A bench measures in processes of its own, several times; what counts is the
- * median over the runs. It reports whether a target was met, and fails only when asked to (`--strict`): a figure
- * measured on a busy machine must not break a build.
+ * Runs a bench and prints its table. A bench measures several times in separate processes and takes the median. It
+ * reports whether a target was met, but fails only with `--strict`: a figure from a busy machine must not break a
+ * build.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync } from 'node:fs'
@@ -34,9 +34,9 @@ export async function heapInUse() {
  * @param options.runs - How many times it is measured. Default 5.
  * @param options.systems - Names of systems that are measured apart: in each run, one process for each of them.
  *   Default: one process measures all.
- * @param options.once - Measures once, one of the `systems` where there are any; returns figures by name. Those of a
- *   system get its name before theirs: `f1` and `at256` make `f1.at256`.
- * @param options.derive - Adds figures to those of one run: ratios. Default: none.
+ * @param options.once - Measures once, one of the `systems` if there are any; returns figures by name. The name of a
+ * system is put before its figures: `f1` and `at256` make `f1.at256`.
+ * @param options.derive - Adds derived figures to one run, such as ratios. Default: none.
  * @param options.rows - What the table shows: `label`, `figure` (a name), `unit`, and `target` (at
  * most that much) or none.
  */

@@ -1,7 +1,7 @@
 /**
- * Memory that a stored conversation of 20 turns takes, against F1; and how near to it the memory store's own count
- * comes, for such a conversation, for a large state and for a photo. What the store counts shows in how many sessions
- * it keeps within `maxBytes`. And what a turn takes that waits for its model, for `maxConcurrentTurns`.
+ * The memory of a stored conversation of 20 turns, compared with F1, and with the memory store's own count: for such a
+ * conversation, for a large state and for a photo. The store's count follows from the number of sessions that it keeps
+ * within `maxBytes`. Also the memory of a turn that waits for its model, which bounds `maxConcurrentTurns`.
  */
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply, Step } from 'turnkeeper'
 import { createF1 } from './floors.mjs'
@@ -42,11 +42,11 @@ class AskFlow extends Flow {
   }
 }
 
-/** Characters of the message of a turn that waits for its model: a short one, and one as long as `maxMessageBytes`. */
+/** Lengths of the message of a turn that waits for its model: short, and as long as `maxMessageBytes`. */
 const messages = { short: 100, full: 262_144 }
 const waiting = 2000
 
-/** What a session may hold: its name in the table, how many are stored within how many bytes, and how one is made. */
+/** Kinds of sessions: the name in the table, how many are stored within how many bytes, and how one is made. */
 const kinds = {
   talk: { label: '20 turns', maxBytes: 8 * megabyte, count: 1500, make: talk },
   text: { label: 'a state of 1 MB, one text', maxBytes: 48 * megabyte, count: 80, make: keep('text') },
@@ -84,7 +84,7 @@ bench({
 })
 
 async function kept(system) {
-  // First the code itself: what is compiled and cached once belongs to no session.
+  // First warm the code up: compiled code and caches belong to no session.
   await converse(system, 100)
   const before = await heapInUse()
   await converse(system, sessions)
@@ -94,7 +94,9 @@ async function kept(system) {
   return bytes / 1024 / sessions
 }
 
-/** Stores more sessions than fit: those that are kept take what the heap grew by, and are counted as `maxBytes`. */
+/**
+ * Stores more sessions than fit. The kept ones take the growth of the heap, and the store counts them as `maxBytes`.
+ */
 async function count({ maxBytes, count: stored, make }) {
   await makeAll(new MemorySessionStore(), make, 10)
   const before = await heapInUse()
@@ -159,7 +161,7 @@ async function expectSuccess(response) {
   if (!success) throw new Error(message)
 }
 
-/** A text of its own, in letters that base64 has, of a length that is a multiple of 4. */
+/** A unique text of base64 letters, with a length that is a multiple of 4. */
 function randomText(length) {
   const bytes = Buffer.alloc(Math.ceil(length / 4) * 3)
   for (let at = 0; at < bytes.length; at += 997) bytes[at] = Math.random() * 256

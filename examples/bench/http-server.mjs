@@ -1,6 +1,6 @@
 /**
  * A server for the bench `http`: a bare JSON echo, the floor F1 behind Hono, or Turnkeeper's routes. It listens on a
- * free port, sends the port to its parent, and answers each message of its parent with the CPU time that it has used.
+ * free port, sends the port to its parent, and answers each message of its parent with the CPU time used so far.
  */
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'

@@ -1,8 +1,8 @@
 /**
  * CPU time that a server spends on one request: Turnkeeper's routes behind Hono on Node, against a bare Hono route that
  * reads a JSON body and answers with one, and against the floor F1 behind such a route; with 32 and with 256
- * connections. The servers are processes of their own; they take turns under the same load. Then the time until the
- * first of 16 requests at once is answered, where each takes 3 ms of CPU time.
+ * connections. The servers run in separate processes and take turns under the same load. Then the time until the first
+ * of 16 simultaneous requests is answered, if each takes 3 ms of CPU time.
  */
 import { fork } from 'node:child_process'
 import { once as event } from 'node:events'

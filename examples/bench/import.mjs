@@ -1,6 +1,6 @@
 /**
- * What it costs to have the package: the time to import its root, or the harness, in a fresh process, the modules of
- * Node it needs, and its size when bundled.
+ * The cost of the package itself: the time to import its root, or the harness, in a new process, the Node modules it
+ * needs, and its bundled size.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { bench, median } from './harness.mjs'
 
 const rounds = 21
-/** What a program with model and logic steps takes of the root. */
+/** The imports of a program with model and logic steps. */
 const applicationNames = 'Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool'
 const here = fileURLToPath(new URL('.', import.meta.url))
 

@@ -1,6 +1,6 @@
 /**
- * What an idempotency key costs a turn: the same turns with a new key each and without, in memory and over Redis. The
- * sessions take their turns one after the other, so that none is measured alone.
+ * The cost of an idempotency key: the same turns with a new key each and without, in memory and over Redis. The two
+ * kinds of sessions alternate.
  */
 import { randomUUID } from 'node:crypto'
 import { createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'

@@ -1,7 +1,6 @@
 /**
- * What listings cost a turn: conversations whose owner is known to the store's listing, and conversations without an
- * owner, which are in no list of an owner. They take turns, so that what else the machine does affects both. And the
- * time of a page of an owner's sessions.
+ * The cost of listings: conversations with an owner, which the store lists, and conversations without one. They
+ * alternate, so that other load on the machine affects both. Also the time to read a page of an owner's sessions.
  */
 
 import { Keyv } from 'keyv'

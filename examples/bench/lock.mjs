@@ -1,6 +1,6 @@
 /**
- * The lock under load: 100 000 turns that queue for one session, and a million sessions that are locked once each. The
- * first must run in order, all of them; the second must leave nothing behind.
+ * The lock under load: 100 000 turns that queue for one session, and a million sessions that are locked once each. All
+ * of the first must run in order; the second must leave nothing behind.
  */
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply } from 'turnkeeper'
 import { bench, heapInUse } from './harness.mjs'
@@ -83,7 +83,7 @@ async function queue() {
 
 async function spread() {
   const engine = new FlowEngine({ flows: [EchoFlow], sessionStore: new MemorySessionStore({ maxSessions: 100 }) })
-  // An ID that is not known is locked all the same; the session that starts gets another.
+  // An unknown ID is locked too; the new session gets another ID.
   const once = (index) => engine.run({ flowName: 'EchoFlow', userMessage: 'Hello', sessionId: `unknown-${index}` })
   const some = (from, count) => Promise.all(Array.from({ length: count }, (_, index) => once(from + index)))
   for (let count = 0; count < 100; count++) await some(-atOnce * (count + 1), atOnce)

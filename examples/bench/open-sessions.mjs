@@ -1,6 +1,6 @@
 /**
- * Time of one turn where so many people talk: that many sessions of 10 to 20 turns are open, and each takes a turn
- * after the other, one at a time. Each system has processes of its own, which alternate.
+ * Time of one turn with many open sessions of 10 to 20 turns each. The sessions take their turns one after the other.
+ * Each system runs in separate processes, which alternate.
  */
 import { createF1 } from './floors.mjs'
 import { bench } from './harness.mjs'
@@ -9,9 +9,7 @@ import { converse, turnsPerConversation, userMessage } from './work.mjs'
 
 const counts = [1, 64, 256, 4096]
 const turnsBefore = 10
-/**
- * About how many sessions each count is measured with: new ones are opened when those before have had all their turns.
- */
+/** About how many sessions are used for each count: new ones replace those that have had all their turns. */
 const sessionsInAll = 4096
 const systems = { ours: () => createTurnkeeper(), f1: () => createF1(false) }
 

@@ -1,9 +1,9 @@
 /**
- * What observing costs: the same turns on an engine without listeners, on one whose instrumentation was stopped again,
- * on one with `turnkeeper/otel` but no SDK, and on one with OpenTelemetry's SDK, whose spans go to a batch that nobody
- * sends. Short batches alternate, and processor time is what counts. `bare` is an engine without listeners, and after
- * each turn as many spans and metrics made with the SDK alone: what no listener could save. Then the same with a model
- * that takes its time, and many sessions at once.
+ * The cost of observability: the same turns on an engine without listeners, on one whose instrumentation was stopped,
+ * on one with `turnkeeper/otel` but no SDK, and on one with OpenTelemetry's SDK, whose spans go to a batch that is
+ * never sent. Short batches alternate; the figure is processor time. `bare` is an engine without listeners, followed
+ * after each turn by as many spans and metrics made with the SDK alone: the part that no listener could save. Then the
+ * same with a model that takes its time, and many sessions at once.
  */
 import { setImmediate as nextTask, setTimeout as sleep } from 'node:timers/promises'
 import { ROOT_CONTEXT, trace } from '@opentelemetry/api'

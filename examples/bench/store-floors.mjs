@@ -1,6 +1,6 @@
 /**
- * What a careful person writes over a backend without a library, to measure against: the whole document as one JSON
- * text, loaded, changed and saved only over the revision that was loaded. Two round trips a turn.
+ * The baseline: what a careful developer writes over a backend without a library: the whole document as one JSON text,
+ * loaded, changed and saved only over the revision that was loaded. Two round trips a turn.
  *
  * F3  Redis: a hash; HGET, and a script that compares the revision and sets both fields
  * F6  a SQLite file (WAL, synchronous = NORMAL): SELECT, and UPDATE ... WHERE revision = ?

@@ -1,6 +1,7 @@
 /**
  * The servers that the bench `store` measures with, on free ports of 127.0.0.1 and with data in a temporary folder, and
- * a proxy that counts what goes over the wire. Each ends by its own process id. Says what is missing on this machine.
+ * a proxy that counts what goes over the wire. Each is ended by its process ID. Lists the servers that are missing on
+ * this machine.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +26,7 @@ export const missing = new Map([
   ...(postgresFolder === undefined ? [['postgres', 'PostgreSQL is not there']] : []),
 ])
 
-/** From the packages of the application, or from where the tests of this repository have it. */
+/** Found among the packages of the application, or where the tests of this repository install it. */
 function findSqlite() {
   const places = [import.meta.url, new URL('../../testing/contract/sqlite/package.json', import.meta.url)]
   for (const place of places) {
@@ -79,7 +80,7 @@ export async function startPostgres() {
   }
 }
 
-/** Not `runuser`, which stays as a process of its own: this one becomes the program. */
+/** Not `runuser`, which stays as a separate process: this one becomes the program. */
 const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=QUIT']
 
 function run(program, words) {
@@ -97,7 +98,7 @@ async function stop(child, signal, remove) {
   remove()
 }
 
-/** Asks until the server answers with `reply`, or has ended. */
+/** Polls until the server answers with `reply`, or has ended. */
 async function answers(port, child, ask, reply) {
   let problem
   child.once('error', (error) => {

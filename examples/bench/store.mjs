@@ -1,8 +1,7 @@
 /**
- * A turn over the durable stores: what is sent to Redis and back, the time of a turn by the length of the conversation,
- * the first load of a session that the process does not know, and 256 conversations at once over Redis; with floors
- * over the same server. Systems alternate, in an order that changes, so that what else the machine
- * does affects all of them.
+ * A turn over the durable stores: the traffic to Redis, the time of a turn by the length of the conversation, the first
+ * load of a session that is new to the process, and 256 conversations at once over Redis; each compared with baselines
+ * over the same server. Systems alternate in a changing order, so that other load on the machine affects all of them.
  */
 import { Keyv } from 'keyv'
 import { createPostgresKeyv, createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'
@@ -240,13 +239,13 @@ async function takeTurns(systems, atLengths) {
     for (const [index, system] of systems.entries()) {
       for (const length of atLengths) {
         const sessionId = await system.seed(length)
-        // The first turn checks what was stored by other hands; from then on the lists are known.
+        // The first turn checks the document, which no engine stored; from then on the lists are known.
         await system.turn(sessionId)
         sessions.push({ system, sessionId, record: times[index].get(length) })
       }
     }
     for (const { system, sessionId, record } of shuffled(sessions)) {
-      // It pays for what the system before it left to be collected.
+      // Collects the garbage of the system before it.
       await system.turn(sessionId)
       for (let count = 0; count < turnsPerRound; count++) {
         const start = performance.now()

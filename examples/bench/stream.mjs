@@ -1,8 +1,8 @@
 /**
- * Time of a streamed turn of 1 000 deltas, over reading the same stream of the model with nothing in between; and what
- * 10 000 streamed turns leave in memory. The target is for a model of a provider's real package, whose server answers
- * at once from memory. The other two streams cost next to nothing by themselves: they show what a delta costs in the
- * engine. Single turns of both alternate, so that other work of the machine affects both.
+ * Time of a streamed turn of 1 000 deltas, compared with reading the same model stream directly; and the memory that 10
+ * 000 streamed turns leave behind. The target is for a model of a provider's real package, whose server answers at once
+ * from memory. The other two streams cost next to nothing by themselves: they show what a delta costs in the engine.
+ * Single turns of both alternate, so that other work of the machine affects both.
  */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { Flow, FlowEngine, MemorySessionStore, Step } from 'turnkeeper'
@@ -61,13 +61,13 @@ bench({
   ],
 })
 
-/** As a provider of one's own would write it. */
+/** As your own provider would write it. */
 async function* generate(count) {
   for (let sent = 0; sent < count; sent++) yield delta
   yield finishOf(count)
 }
 
-/** As the packages of the AI SDK give it. */
+/** As the packages of the AI SDK produce it. */
 function read(count) {
   let sent = 0
   return new ReadableStream({

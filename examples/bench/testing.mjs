@@ -1,6 +1,6 @@
 /**
- * What a test of a conversation costs: `Conversation` of `turnkeeper/testing`, one conversation after the other, in a
- * process that has nothing else to do.
+ * The cost of a conversation test: `Conversation` of `turnkeeper/testing`, one conversation after the other, in an idle
+ * process.
  */
 import { Flow, finish, go, LogicStep, reply, Step, stay, tool } from 'turnkeeper'
 import { Conversation, retryAs } from 'turnkeeper/testing'

@@ -1,7 +1,7 @@
 /**
- * The work that is measured: one turn of a support conversation, the same texts and the same model for every system.
+ * The measured work: one turn of a support conversation, with the same texts and the same model for every system.
  *
- * A turn loads the session, appends what the user said, asks the model of the current step, appends the answer, moves
+ * A turn loads the session, appends the user's message, asks the model of the current step, appends the answer, moves
  * to the next of three steps, and saves. With a tool, the model asks for one call first and sees its result. The model
  * answers at once, so that what is left is the system's own cost.
  */
@@ -23,7 +23,7 @@ export function respond(lastRole, withTool) {
   return withTool && lastRole === 'user' ? { callId: `call-${++calls}` } : { text: answer }
 }
 
-/** Runs whole conversations, each with an ID of its own. */
+/** Runs whole conversations, each with its own ID. */
 export async function converse(system, conversations) {
   for (let count = 0; count < conversations; count++) {
     const conversation = system.start()
@@ -31,7 +31,7 @@ export async function converse(system, conversations) {
   }
 }
 
-/** Keeps the processor busy for so many milliseconds. */
+/** Keeps the processor busy for the given milliseconds. */
 export function burn(milliseconds) {
   const end = performance.now() + milliseconds
   while (performance.now() < end);

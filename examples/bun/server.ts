@@ -1,6 +1,6 @@
 /**
- * The flows on Bun. A Bun server goes on after its replies, so that nothing else is needed for summaries.
- * docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * The flows on Bun. A Bun server keeps running after its replies, so summaries need nothing else.
+ * docs/deploy.md, "What to copy", lists the files. In their folder:
  *
  *     bun add ./turnkeeper-0.1.0.tgz keyv@5 @keyv/redis@5
  *     SESSION_STORE=redis REDIS_URL=redis://127.0.0.1:6379 bun bun/server.ts

@@ -1,6 +1,6 @@
 /**
- * The flows on Cloudflare Workers. Each session is in a Durable Object of its own, so that it is the same one for all
- * isolates. docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * The flows on Cloudflare Workers. Each session has its own Durable Object, so all isolates see the same session.
+ * docs/deploy.md, "What to copy", lists the files. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz wrangler
  *     npx wrangler deploy --config cloudflare-worker/wrangler.json
@@ -35,7 +35,7 @@ function createHandler({ SESSIONS }: Env): ReturnType<typeof createFetchHandler>
 let handler: ReturnType<typeof createFetchHandler> | undefined
 
 export default {
-  // The context has `waitUntil`, which keeps the isolate at work for the summaries.
+  // The context has `waitUntil`, which keeps the isolate alive for the summaries.
   fetch(request: Request, env: Env, context: ExecutionContext): Promise<Response> {
     handler ??= createHandler(env)
     return handler(request, context)

@@ -53,7 +53,7 @@ async function suite(): Promise<void> {
   }
 }
 
-/** Says so many things, each until it is stored. */
+/** Sends the given number of messages, each until it is stored. */
 async function talk(engine: FlowEngine): Promise<void> {
   for (let count = 1; count <= Number(turns); ) {
     const userMessage = `${name}#${count}`
@@ -80,5 +80,5 @@ else {
   }
   await engine.close()
 }
-// The connection that the suite keeps for itself would keep the process alive.
+// The suite's own connection would keep the process alive.
 Deno.exit(0)

@@ -11,7 +11,7 @@ interface Commit {
   commit(): Promise<{ readonly ok: boolean }>
 }
 
-/** What is used of a `Deno.Kv`. */
+/** The used part of a `Deno.Kv`. */
 export interface DenoKv {
   get(key: Key): Promise<Entry>
   list(selector: { readonly prefix: Key }): AsyncIterable<Entry>
@@ -19,7 +19,7 @@ export interface DenoKv {
   close(): void
 }
 
-/** Which write of a session counts. Its pieces are under keys of their own. */
+/** Names the write of a session that counts. Its pieces have separate keys. */
 type Head = { readonly revision: string; readonly write: string; readonly pieces: number }
 
 /** A value may have 65 536 bytes, and a commit 819 200, keys included. */
@@ -76,7 +76,7 @@ export class DenoKvSessionStore implements SessionStore {
     await this.#removePieces(key, head.write)
   }
 
-  /** Removes pieces that no head names, and resolves to their number. `olderThanMs`: longer than any save takes. */
+  /** Removes pieces that no head names, and resolves to their number. `olderThanMs` must exceed the longest save. */
   async sweep(olderThanMs = 3_600_000): Promise<number> {
     let count = 0
     for await (const { key } of this.#kv.list({ prefix: ['piece'] })) {

@@ -1,6 +1,6 @@
 /**
- * The store of the page, in Deno: against everything that a store must do, in a race of two processes, and when one of
- * them is killed. Deno KV needs the flag `--unstable-kv`.
+ * The store of the page, in Deno: the store suite, a race of two processes, and a killed process. Deno KV needs the
+ * flag `--unstable-kv`.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -91,7 +91,7 @@ describe.skipIf(isMissing)(title, () => {
     expect(acknowledged.length).toBeGreaterThan(2 * turnsEach)
     expect(read.length).toBe(new Set(read).size)
     expect(acknowledged.filter((message) => !read.includes(message))).toEqual([])
-    // What the process that was killed had under way may be stored, and its reply was not seen.
+    // The last turn of the killed process may be stored although its reply was lost.
     expect(read.filter((message) => !acknowledged.includes(message)).length).toBeLessThanOrEqual(1)
     for (const name of ['first', 'killed', 'second', 'third']) {
       const own = read.filter((message) => message.startsWith(`${name}#`))

@@ -1,6 +1,6 @@
 /**
- * The flows on Deno. A Deno server goes on after its replies, so that nothing else is needed for summaries.
- * docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * The flows on Deno. A Deno server keeps running after its replies, so summaries need nothing else. docs/deploy.md,
+ * "What to copy", lists the files. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz keyv@5 @keyv/redis@5
  *     SESSION_STORE=redis REDIS_URL=redis://127.0.0.1:6379 deno run --allow-net --allow-env --allow-read deno/server.ts

@@ -1,8 +1,7 @@
 /**
- * A new release while people talk: two server processes of the first release are replaced, one after the other, by two
- * of the second, and three conversations go on as if nothing had happened. In between, a request that reaches a process
- * of the first release with a session of the second is refused, and the session stays as it is. Exits
- * with 1 if anything fails.
+ * Deploys a new release during conversations: two server processes of the first release are replaced, one after the
+ * other, by two of the second, and three conversations go on without interruption. In between, a process of the first
+ * release refuses a session of the second, and the session stays unchanged. Exits with 1 if anything fails.
  *
  *     npm run examples
  */
@@ -17,7 +16,7 @@ import { Conversation, type Envelope, post } from '../server/checks/conversation
 
 type Settings = Readonly<Record<string, string>>
 
-// What a page that was open before the release goes on sending.
+// A page that was opened before the release still sends this name.
 const flowName = 'Shipping'
 
 /** The same conversation with another process, as by a load balancer. */

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { Shipping } from './release-1.js'
 import { Delivery } from './release-2.js'
 
-/** What outlives the processes. */
+/** The store, which outlives the processes. */
 let stored: Map<string, unknown>
 let engines: FlowEngine[]
 
@@ -61,7 +61,7 @@ test.each([1, 2, 3, 4])('a conversation of %i turns goes on in the second releas
   expect((await say(start(Delivery), said, session)).reply).toBe('It is on its way, for 5.')
 })
 
-test('every turn may meet another process of the second release', async () => {
+test('every turn may reach a different process of the second release', async () => {
   const { session } = await say(start(Shipping), begun.slice(0, 3))
   expect((await say(start(Delivery), ['no'], session)).reply).toBe(asked[3])
   expect((await say(start(Delivery), ['yes'], session)).reply).toBe('It is on its way, for 5.')

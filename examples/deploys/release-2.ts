@@ -4,13 +4,12 @@
  *
  * - Aliases follow what was renamed: the flow, and `AskAddress`, which became `AskStreet`. Pages that were open before
  *   the release go on sending the name `Shipping`.
- * - `migrate` does what a name cannot: it moves people out of the step that is gone, divides the address, and keeps the
- *   price that people have agreed on.
+ * - `migrate` does the rest: it moves people out of the removed step, splits the address, and keeps the price that
+ *   people agreed to.
  * - An answer can belong to a question that the first release asked. `AskStreet` takes street and city at once.
  *   `Confirm` is entered by people who were asked about gifts, because `migrate` moves them there: so it asks first,
  *   and does not take their answer for a yes.
- * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a
- *   price that is not there.
+ * - `stateSchema` stops a conversation that `migrate` forgot, before the step calculates with a missing price.
  */
 import { Flow, finish, go, LogicStep, reply, type SessionDocument, type Turn } from 'turnkeeper'
 import { z } from 'zod'

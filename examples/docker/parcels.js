@@ -1,4 +1,4 @@
-/** The flow: says where a parcel is, and remembers which ones somebody has asked about. */
+/** The flow: tells where a parcel is, and remembers the parcels that the user asked about. */
 import { Flow, LogicStep, reply } from 'turnkeeper'
 
 /** @typedef {{ asked?: readonly string[] }} Asked */

@@ -4,7 +4,7 @@
  *     PORT           3000
  *     HOST           127.0.0.1; in a container 0.0.0.0
  *     SESSION_STORE  memory; redis for more than one process, with REDIS_URL
- *     CARRIER_URL    none; who is asked where a parcel is
+ *     CARRIER_URL    none; the service that locates parcels
  *
  * SIGTERM and SIGINT end it: GET /ai/health says that it is not ready, it takes no new connections, turns under way
  * finish and are answered, exit code 0.
@@ -19,8 +19,8 @@ const { PORT = '3000', HOST = '127.0.0.1' } = process.env
 const engine = await FlowEngine.create({
   flows: [Parcels],
   onTurnError: 'rollback',
-  // No turn that was let in is aborted by the end of the process. terminationGracePeriodSeconds in
-  // examples/kubernetes counts on it.
+  // The end of the process aborts no admitted turn. terminationGracePeriodSeconds in examples/kubernetes relies on
+  // this.
   limits: { turnTimeoutMs: 30_000, closeTimeoutMs: 30_000 },
 })
 const handle = createFetchHandler(engine, { statuses: 'precise', health: true })

@@ -17,7 +17,7 @@ interface Sandbox {
   busy?: Promise<void> | undefined
 }
 
-/** What a sandbox says. */
+/** The messages of a sandbox. */
 export type Said =
   | { readonly kind: 'head'; readonly statusCode: number; readonly headers: Record<string, string> }
   | { readonly kind: 'chunk'; readonly chunk: Uint8Array }
@@ -26,7 +26,7 @@ export type Said =
 
 /** The function, deployed. */
 export interface FakeLambda {
-  /** An address for each sandbox. A request goes there if it is free, and to the other one if not. */
+  /** The URL of each sandbox. A request goes there if the sandbox is free, otherwise to the other one. */
   readonly urls: readonly [string, string]
   /** Whether one of the sandboxes is at work. */
   isBusy(): boolean

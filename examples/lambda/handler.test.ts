@@ -1,4 +1,4 @@
-// The two handlers of this folder, bundled, in sandboxes that are frozen between two requests, over one Redis.
+// The two bundled handlers of this folder, in sandboxes that freeze between requests, over one Redis.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

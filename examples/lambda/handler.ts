@@ -1,13 +1,13 @@
 /**
  * The flows on AWS Lambda, behind a function URL or an API Gateway, through Hono's adapter. `handler` answers when the
  * reply is whole; `streamingHandler` streams, and is for a function URL with the invoke mode RESPONSE_STREAM. build.mjs
- * makes the file to upload. docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * makes the file to upload. docs/deploy.md, "What to copy", lists the files. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz hono keyv@5 @keyv/redis@5 esbuild
  *     node lambda/build.mjs handler.mjs
  *
- * Lambda freezes the process when the handler has returned, so both wait for what a turn leaves behind. A stream has
- * ended by then, and its client does not wait.
+ * Lambda freezes the process when the handler has returned, so both handlers wait for work that outlives a turn. A
+ * stream has ended by then, and its client does not wait.
  */
 import { Hono } from 'hono'
 import { handle, type LambdaContext, type LambdaEvent, streamHandle } from 'hono/aws-lambda'
@@ -16,10 +16,10 @@ import { flowRoutes } from 'turnkeeper/hono'
 import { createRedisKeyv, KeyvSessionStore } from 'turnkeeper/keyv'
 import { Guide, localModels, Notes } from '../serverless/flows.ts'
 
-/** What the turn under way leaves behind: a process has one request at a time. */
+/** The work that outlives the current turn. A process handles one request at a time. */
 const left = new Set<Promise<unknown>>()
 
-/** Work may leave more behind: it ends when there is none. */
+/** Work may start more work: wait until there is none. */
 async function finishWork(): Promise<void> {
   while (left.size > 0) {
     const work = [...left]
@@ -35,8 +35,8 @@ const engine = await FlowEngine.create({
   providers: [localModels],
   sessionStore: new KeyvSessionStore({ keyv }),
   onTurnError: 'rollback',
-  // Less than the timeout of the function. Nobody says that the client of a stream has left, so its
-  // turn goes on until then.
+  // Less than the timeout of the function. Lambda does not report that the client of a stream has left, so its turn
+  // goes on until this deadline.
   limits: { turnTimeoutMs: Number(process.env.TURN_TIMEOUT_MS ?? 25_000) },
 })
 const app = new Hono()

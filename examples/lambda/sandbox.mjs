@@ -30,7 +30,7 @@ Object.assign(globalThis, { awslambda })
 
 const { [handlerName]: handler } = await import(bundle)
 
-/** What is written goes to the client, or nowhere if it has left: Lambda does not say. */
+/** Writes go to the client, or nowhere if it has left; Lambda does not report that. */
 function responseStream() {
   return new Writable({
     write(chunk, _encoding, done) {

@@ -1,6 +1,6 @@
 /** The application lies below https://shop.example/museum. */
 export default {
   basePath: '/museum',
-  // Not bundled: its entry points load what they need when it is needed, such as the database that you have installed.
+  // Not bundled: its entry points load dependencies on demand, such as the database client that you installed.
   serverExternalPackages: ['turnkeeper'],
 }

@@ -18,7 +18,7 @@ class Talk extends Flow {
   }
 }
 
-test('a turn is a line, and a failure two, without what was said', async () => {
+test('a turn is one line, and a failure two, without texts of the conversation', async () => {
   const lines: Record<string, unknown>[] = []
   const logger = pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) })
   const engine = new FlowEngine({ flows: [Talk] })

@@ -1,12 +1,12 @@
-/** One line of JSON for each turn, by pino. Of what was said only the text of an error is logged. */
+/** One line of JSON for each turn, by pino. Of the conversation, only the text of an error is logged. */
 import type { Logger } from 'pino'
 import type { FlowEngine } from 'turnkeeper'
 
-/** Logs turns that end, fail or are refused, and what slows them down. */
+/** Logs turns that end, fail or are refused, and causes of delay. */
 export function logTurns(engine: FlowEngine, logger: Logger): void {
   engine
     .on('turn:end', ({ at, ...turn }) => logger.info(turn, 'turn ended'))
-    // `error` has the cause with it: for operators, never for users.
+    // `error` includes its cause: for operators, never for users.
     .on('turn:error', ({ at, error, ...turn }) => logger.error({ ...turn, err: error }, 'turn failed'))
     .on('turn:refused', ({ at, ...turn }) => logger.warn(turn, 'turn refused'))
     .on('turn:start', ({ at, ...turn }) => {

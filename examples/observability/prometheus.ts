@@ -7,7 +7,7 @@ import { MeterProvider } from '@opentelemetry/sdk-metrics'
 import type { FlowEngine } from 'turnkeeper'
 import { instrumentEngine } from 'turnkeeper/otel'
 
-/** A handler for `GET /metrics`. Mount it where only Prometheus can reach it: it asks nobody who they are. */
+/** A handler for `GET /metrics`. Mount it where only Prometheus can reach it: it does not authenticate callers. */
 export function createMetricsHandler(engine: FlowEngine): () => Promise<Response> {
   const exporter = new PrometheusExporter({ preventServerStart: true })
   const serializer = new PrometheusSerializer()

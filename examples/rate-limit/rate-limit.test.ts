@@ -56,7 +56,7 @@ function limited(each: number, strangers: number) {
   }
 }
 
-test('a caller who sends too many requests is refused with 429, and nothing is run', async () => {
+test('a caller who sends too many requests is refused with 429, and no turn runs', async () => {
   const { send } = limited(2, 100)
   const ada = { 'Test-User': 'ada' }
   expect((await send(ada)).status).toBe(200)
@@ -74,7 +74,7 @@ test('a caller who sends too many requests is refused with 429, and nothing is r
   expect((await send({ 'Test-User': 'bob' })).status).toBe(200)
 })
 
-test('the same request passes after the time that Retry-After says', async () => {
+test('the same request passes after the time in Retry-After', async () => {
   const { send, pass } = limited(1, 100)
   const ada = { 'Test-User': 'ada' }
   await send(ada)
@@ -84,7 +84,7 @@ test('the same request passes after the time that Retry-After says', async () =>
   expect((await send(ada)).status).toBe(200)
 })
 
-test('3 000 requests of strangers, each from an address of its own, are as few turns as all of them may have', async () => {
+test('3 000 anonymous requests, each from another address, run only as many turns as all anonymous callers may have', async () => {
   const { send } = limited(10, 50)
   const statuses: number[] = []
   for (let address = 0; address < 3_000; address++) {

@@ -1,20 +1,20 @@
 /**
  * A rate limit in front of an engine, in `authorize`: a caller who sends too many requests gets the status 429 and
- * `Retry-After`, and nothing is run. It counts in this process; where several share the callers, count in a store that
- * they share, or at the proxy.
+ * `Retry-After`, and no turn runs. It counts in this process; if several processes serve the same callers, count in a
+ * shared store or at the proxy.
  */
 import type { FlowEngine } from 'turnkeeper'
 import { createFetchHandler } from 'turnkeeper/fetch'
 
-/** How many requests are let through. */
+/** How many requests pass. */
 export interface Rate {
-  /** So many at once, and then as many in each window, spread over it. */
+  /** The largest burst, and the number per window, spread over it. */
   readonly requests: number
   readonly windowMs: number
 }
 
 interface Bucket {
-  /** How many requests are let through now. */
+  /** How many requests pass now. */
   tokens: number
   filledAt: number
 }
@@ -28,8 +28,8 @@ export class RateLimit {
   readonly #buckets = new Map<string, Bucket>()
 
   /**
-   * @param maxCallers - Callers remembered. Beyond it, those are forgotten who called longest ago,
-   * so that memory is bounded.
+   * @param maxCallers - How many callers are remembered. Beyond that, the callers who called longest ago are forgotten,
+   * so memory is bounded.
    * @param now - Milliseconds that only grow.
    */
   constructor(rate: Rate, maxCallers = 10_000, now: () => number = () => performance.now()) {
@@ -38,7 +38,7 @@ export class RateLimit {
     this.#now = now
   }
 
-  /** Takes one request from a caller. @returns Seconds until the next one is let through; 0 if this one is. */
+  /** Takes one request from a caller. @returns Seconds until the next one passes; 0 if this one does. */
   take(caller: string): number {
     const { requests, windowMs } = this.#rate
     const now = this.#now()
@@ -56,18 +56,18 @@ export class RateLimit {
 
 /** Who sent a request. */
 export interface Caller {
-  /** The user, if somebody is signed in. */
+  /** The user, if signed in. */
   readonly principal?: string
   /**
-   * The network address as your own proxy reports it; of IPv6 only the first four groups, which
-   * one user has to himself.
+   * The network address as your own proxy reports it; of IPv6 only the first four groups, which belong to a single
+   * user.
    */
   readonly address: string
 }
 
 /**
- * The handler of an engine: so many requests for each user and each address, and so many for all who are not signed in.
- * It lets those in as well. With `requirePrincipal`, return a `Response` with the status 401 in place of `{}`.
+ * The handler of an engine, with one limit for each user and each address, and one for all anonymous callers together.
+ * It also admits anonymous callers. With `requirePrincipal`, return a `Response` with the status 401 in place of `{}`.
  */
 export function createLimitedHandler(
   engine: FlowEngine,
@@ -91,8 +91,7 @@ export function createLimitedHandler(
 }
 
 /**
- * The refusal. Clients read that it is none of the engine's from the header `Chat-Reply`, which it does
- * not have, and send again.
+ * The refusal. It lacks the header `Chat-Reply`, so clients know that it did not come from the engine, and send again.
  */
 function tooMany(seconds: number): Response {
   const message = 'Too many messages. Please wait a moment.'

@@ -45,7 +45,7 @@ async function savedBookings(): Promise<number> {
   return saved
 }
 
-test('completed sessions are saved for their owner alone, and replayed', async () => {
+test('completed sessions are saved so that only their owner can read them, and replayed', async () => {
   expect(await savedBookings()).toBe(2)
   const files = readdirSync(folder)
   expect(files).toHaveLength(2)

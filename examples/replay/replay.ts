@@ -1,5 +1,5 @@
 /**
- * Replays the sessions of a folder against the flows as they are now, and exits with 1 where one goes another way. The
+ * Replays the sessions of a folder against the flows as they are now, and exits with 1 if one goes another way. The
  * folder `sessions` has two bookings, as `save-sessions.ts` wrote them.
  *
  *     npm start replay

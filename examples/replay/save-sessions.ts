@@ -3,8 +3,8 @@
  *
  * - A session that was aborted cannot be replayed, and one that goes on is still changing, so only
  *   completed ones are copied.
- * - The files have what people said. The folder is for its owner alone; better still, take
- *   sessions that a `mask` wrote.
+ * - The files contain conversations. Only the owner may read the folder; better still, use sessions written with a
+ *   `mask`.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

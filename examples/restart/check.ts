@@ -17,7 +17,7 @@ type Settings = Readonly<Record<string, string>>
 const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-restart-'))
 const leftOut: string[] = []
 
-/** The same conversation with another server process, as by a client that noticed nothing. */
+/** Continues the conversation with another server process, as a client would. */
 function goOn(talk: Conversation, { url }: ChildServer, flowName: string): Conversation {
   const next = new Conversation(url, flowName)
   next.session = talk.session
@@ -29,7 +29,7 @@ async function kill(server: ChildServer): Promise<void> {
   assert.equal(await server.ended, 'SIGKILL')
 }
 
-/** With the memory store a killed server has lost the session, and starts a new one. The other stores keep it. */
+/** A killed server with the memory store has lost the session, and starts a new one. The other stores keep it. */
 async function checkMemory(): Promise<void> {
   console.log('\n=== SESSION_STORE=memory')
   let server = await startChildServer({ SESSION_STORE: 'memory' })

@@ -14,7 +14,7 @@ export interface Redis {
   readonly url: string
   /** Starts it again after `kill`, on the same port and folder. Resolves when it answers. */
   start(): Promise<void>
-  /** SIGKILL: it can save nothing more. Resolves when the process has ended. */
+  /** SIGKILL: it cannot save anything more. Resolves when the process has ended. */
   kill(): Promise<void>
 }
 
@@ -68,7 +68,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** While it still reads its data, it answers with an error. */
+/** It answers with an error while it still loads its data. */
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))

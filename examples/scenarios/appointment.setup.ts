@@ -1,4 +1,4 @@
-/** What the scenarios of the bicycle workshop run on: the flow, and calendars that begin on a fixed Tuesday. */
+/** The setup for the scenarios of the bicycle workshop: the flow, and calendars that begin on a fixed Tuesday. */
 import type { ScenarioSetup } from 'turnkeeper/testing/scenarios'
 import { Appointment } from '../server/flows/appointment.js'
 import { createCalendar } from '../server/services/calendar.js'
@@ -7,7 +7,7 @@ import { createLocalParcels } from '../server/services/parcels.js'
 
 const tuesday = () => createCalendar(() => Date.UTC(2026, 10, 24, 12))
 
-/** Called for each scenario: what is booked in one is free in the next. */
+/** Called for each scenario, so a time booked in one is free in the next. */
 export default function setup(): ScenarioSetup {
   const others = { orders: createOrders(), parcels: createLocalParcels() }
   const fullDay = tuesday()

@@ -6,8 +6,8 @@
  *     ALLOWED_ORIGINS   http://localhost:5173; web pages that may call, with commas between them
  *     CARRIER_URL       none; a carrier to ask for parcels over HTTP, in place of the one that is built in
  *     DESK_MODEL        local:desk-1; the model of the support desk, see models/choose-model.ts
- *     SESSION_STORE     memory; redis, sqlite or postgres keep the conversations over a restart. Where they are is in
- *                       REDIS_URL, SQLITE_PATH or POSTGRES_URL, which the engine reads
+ *     SESSION_STORE     memory; redis, sqlite or postgres keep the conversations over a restart. The engine then
+ *                       also reads REDIS_URL, SQLITE_PATH or POSTGRES_URL
  *
  * SIGTERM and SIGINT end it: no new connections, turns under way finish and are answered, exit code 0.
  */
@@ -34,10 +34,10 @@ app.use(async (context, next) => {
   // Otherwise a client would keep its connection, and the server would wait for it.
   if (closing) context.header('Connection', 'close')
 })
-// The page shows which tool is at work, and after a reload what was said before.
+// The page shows the running tool, and after a reload the earlier messages.
 const cors = { origin: ALLOWED_ORIGINS.split(',') }
 app.route('/ai', flowRoutes(engine, { cors, streamDetails: true, session: true }))
-// What is built lies in examples/dist; the page needs no build.
+// The built code is in examples/dist; the page needs no build.
 const client = readFile(new URL(import.meta.resolve('turnkeeper/client')), 'utf8')
 app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url), client))
 

@@ -1,6 +1,6 @@
 /** The lines to try that the server prints when it starts. `check.ts` runs them unchanged. */
 
-/** @param url - Where the server listens, without a slash at the end. */
+/** @param url - The server's URL, without a slash at the end. */
 export function tryItLines(url: string): string {
   const begin = (body: object): string =>
     `ID=$(curl -s -o /dev/stderr -w '%header{chat_session_id}' --json '${JSON.stringify(body)}' ${url}/ai/run)`

@@ -1,17 +1,17 @@
 /**
- * What each example of a deployment must do, as tests that send real requests. Each example runs twice over one store,
- * as two isolates of a platform do.
+ * Tests for every deployment example, with real requests. Each example runs twice over one store, as two isolates of a
+ * platform do.
  */
 
 import type { RunResponseType } from 'turnkeeper'
 import { expect, test } from 'vitest'
 
-/** Where the routes of the two are, without a slash at the end: `http://127.0.0.1:3000/ai`. */
+/** The base URLs of the two isolates, without a slash at the end: `http://127.0.0.1:3000/ai`. */
 export type Isolates = readonly [first: string, second: string]
 
 type FlowName = 'Notes' | 'Guide'
 
-/** All of them. `isolates` returns where the two are; it is called in the tests. */
+/** Declares all tests. `isolates` returns the two base URLs; the tests call it. */
 export function deploymentCases(isolates: () => Isolates): void {
   replyCase(isolates)
   streamCase(isolates)
@@ -21,7 +21,7 @@ export function deploymentCases(isolates: () => Isolates): void {
 }
 
 export function replyCase(isolates: () => Isolates): void {
-  test('a conversation goes on, in the one isolate and in the other', async () => {
+  test('a conversation goes on in either isolate', async () => {
     const [first, second] = isolates()
     const { session } = await say(first, 'Notes', 'one')
     expect(await say(first, 'Notes', 'two', session)).toMatchObject({ success: true, message: 'one, two', session })
@@ -32,7 +32,7 @@ export function replyCase(isolates: () => Isolates): void {
 export function streamCase(isolates: () => Isolates): void {
   test('a reply is streamed while the model speaks', async () => {
     const chunks = await streamOf(isolates()[0])
-    // If something had kept the stream back, the end would come with the beginning.
+    // If the stream had been buffered, the end would arrive with the beginning.
     expect(chunks.findIndex((chunk) => chunk.includes('text-delta'))).toBeLessThan(
       chunks.findIndex((chunk) => chunk.includes('event: result')),
     )

@@ -1,13 +1,13 @@
 /**
- * What a cold start of each example costs: the size of its code as one file, and the time to import that file. Prints
- * the figures and keeps them in cold-start.json, from which docs/deploy.md has them. Needs a build, and the folders of
+ * The cost of a cold start of each example: the size of its code as one file, and the time to import that file. Prints
+ * the figures and stores them in cold-start.json, the source for docs/deploy.md. Needs a build, and the folders of
  * testing/contract/runtimes.
  *
  *     node examples/serverless/cold-start.mjs
  *
  * Times are medians of pairs of new processes that alternate: one imports the file, the other an empty one.
- * Milliseconds depend on the machine and on what else it does; how many times the start of an empty process it is does
- * less. workerd shows no clock while it starts, so the worker's file is imported by Node, as those of Next.js are.
+ * Milliseconds depend on the machine and its load; the ratio to the start of an empty process depends less. workerd
+ * shows no clock while it starts, so the worker's file is imported by Node, as those of Next.js are.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ const objects = "export { DurableObjectSessionStore, SessionObject } from 'turnk
 const lambda =
   "export { Hono } from 'hono'; export { handle, streamHandle } from 'hono/aws-lambda'; export { flowRoutes } from 'turnkeeper/hono';"
 
-/** What each example imports. */
+/** The imports of each example. */
 const examples = [
   { name: 'Cloudflare Workers', contents: `${fetchHandler} ${objects}`, runtime: node },
   { name: 'Lambda', contents: `${flows} ${lambda} ${redis}`, runtime: node },

@@ -1,5 +1,4 @@
-// The figures on docs/deploy.md are those that were measured last, and what it says to copy and install is
-// what the examples import.
+// docs/deploy.md has the latest measured figures, and tells users to copy and install exactly what the examples import.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -34,7 +33,7 @@ describe('what to copy', () => {
     ([, name = '', files = '', command = '']) => ({ name, files: files.replaceAll('`', '').split(', '), command }),
   )
 
-  test('is said of each example', () => {
+  test('is listed for each example', () => {
     expect(rows.map(({ name }) => name)).toEqual(['lambda', 'bun', 'deno', 'cloudflare-worker', 'nextjs'])
     const [lambda] = rows
     expect(page).toContain(`{${lambda?.files.join()}} lambda/\n${lambda?.command}\n`)

@@ -57,7 +57,8 @@ export const localModels: ModelProviderAdapter = {
 const millisecondsPerWord = 20
 
 /**
- * Word by word. Asked for everything, it does not stop by itself; asked for silence, it says nothing more after a word.
+ * Streams word by word. Asked for everything, it never stops by itself; asked for silence, it falls silent after one
+ * word.
  */
 async function* speak(request: ModelRequest): AsyncGenerator<ModelStreamPart> {
   const words = answer(request).split(/(?<= )/)

@@ -1,6 +1,6 @@
 /**
- * What the examples use of the platforms' own types, so that they compile without the packages that declare all of
- * them: `@types/bun`, Deno itself, `next` and `@types/aws-lambda`.
+ * The few platform types that the examples use, so that they compile without the full packages: `@types/bun`, Deno
+ * itself, `next` and `@types/aws-lambda`.
  */
 
 declare namespace Bun {

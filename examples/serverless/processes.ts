@@ -4,17 +4,16 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface ServerProcess {
-  /** Where it listens, without a slash at the end. */
+  /** Its URL, without a slash at the end. */
   readonly url: string
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>
 }
 
 /**
- * Whether tests that need this file are left out: on a laptop that does not have it. Where `CI` is set
- * they must run, and fail.
+ * Whether tests that need this file are left out, because a laptop does not have it. If `CI` is set, they run and fail.
  */
 export function isMissing(path: string): boolean {
   return process.env.CI === undefined && !existsSync(pathOf(path))
@@ -30,7 +29,7 @@ interface Started {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Starts a server, and waits until it prints where it listens. */
+/** Starts a server, and waits until it prints its URL. */
 export async function startServer(
   program: string,
   words: readonly string[],

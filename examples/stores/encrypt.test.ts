@@ -1,4 +1,4 @@
-/** The encryption of the page: no text is stored readable, and another key reads nothing. */
+/** The encryption of the page: no text is stored in the clear, and another key cannot read it. */
 import { readFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
 import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
@@ -44,7 +44,7 @@ describe('with the encryption of the page', () => {
   })
 })
 
-test('no text of the conversation is stored readable', async () => {
+test('no text of the conversation is stored in the clear', async () => {
   const map = new Map<string, unknown>()
   const secret = crypto.getRandomValues(new Uint8Array(32))
   const engine = new FlowEngine({ flows: [Echo], sessionStore: await openStore(map, secret) })
@@ -56,7 +56,7 @@ test('no text of the conversation is stored readable', async () => {
   expect(again).toMatchObject({ message: 'You said: and more', session })
 })
 
-test('another key reads nothing, and does not mistake the session for a missing one', async () => {
+test('another key cannot read the session, and does not mistake it for a missing one', async () => {
   const map = new Map<string, unknown>()
   const [right, wrong] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [
     Uint8Array<ArrayBuffer>,

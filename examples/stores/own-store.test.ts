@@ -1,4 +1,4 @@
-/** The store of the page, against everything that a store must do. */
+/** The store of the page, against the store suite. */
 import { readFileSync } from 'node:fs'
 import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { describe, expect, test } from 'vitest'

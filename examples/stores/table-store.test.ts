@@ -1,4 +1,4 @@
-/** The store of table-store.ts, over a table in memory, against everything that a store must do. */
+/** The store of table-store.ts over a table in memory, against the store suite. */
 import { sessionStoreSuite } from 'turnkeeper/testing/suites'
 import { describe, test } from 'vitest'
 import { type SessionTable, TableSessionStore } from './table-store.js'

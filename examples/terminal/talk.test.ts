@@ -36,7 +36,7 @@ async function shown(turns: readonly (readonly FlowStreamEvent[])[]): Promise<{ 
   return { text, sessions }
 }
 
-test('continues in the session of a result: a turn that was stopped has not stored one', async () => {
+test('continues in the session of a result, because a stopped turn has not stored one', async () => {
   const { sessions } = await shown([
     [{ type: 'session', session: 'never-stored' }],
     [{ type: 'session', session: 'a' }, reply('Hi.', 'a')],

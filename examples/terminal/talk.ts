@@ -2,9 +2,9 @@
  * A streamed conversation in a terminal: the answer appears while it is generated, and text that does not count is
  * discarded. It takes lines to read and a place to write to, so that a test can replace the terminal. What to look at:
  *
- * - It continues in the session of the last event, also after a failure, unless that says that the session has ended. A
- *   first turn that was stopped has not stored its session.
- * - Text is shown as text, whoever wrote it: to a terminal some characters are commands.
+ * - It continues in the session of the last event, even after a failure, unless the session has ended. A first turn
+ *   that was stopped has not stored its session.
+ * - All text is shown as plain text, because some characters are commands to a terminal.
  */
 import type { ExecuteResult, FlowEngine, FlowStream } from 'turnkeeper'
 

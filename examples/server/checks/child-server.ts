@@ -71,7 +71,7 @@ export async function startChildServer(
 /** A carrier that answers at once, or when the check lets it. */
 export interface Carrier {
   readonly url: string
-  /** From now on requests wait. Resolves when the first one has arrived. */
+  /** Makes requests wait. Resolves when the first one has arrived. */
   hold(): Promise<void>
   /** Answers the waiting requests. */
   release(): void

@@ -5,7 +5,7 @@
  * - Arguments reach a tool validated. If they are wrong, the model gets the reason, not the user.
  * - A tool returns a value (the model goes on), throws a `ToolError` (the model tries something else) or returns a
  *   transition (the conversation moves).
- * - Both steps share one memory, so the second knows what was said in the first.
+ * - Both steps share one memory, so the second remembers the first.
  * - `onReply` reads the answer before it counts, and may make the model answer again. With `stream` a reader of the
  *   stream has seen the answer by then, and gets a `reset`.
  * - Customers write on before they are answered. With `busy = 'queue'` each message waits for the reply to the one

@@ -14,7 +14,7 @@ export interface ChosenModel {
 }
 
 interface Service {
-  /** Where its package reads the key. */
+  /** The environment variable with its key. */
   readonly key: string
   load(): Promise<(name: string) => AiSdkLanguageModel>
 }
@@ -25,7 +25,7 @@ const services: Readonly<Record<string, Service>> = {
   google: { key: 'GOOGLE_GENERATIVE_AI_API_KEY', load: async () => (await import('@ai-sdk/google')).google },
 }
 
-/** @throws Error that says what to set, for an unknown model and for a missing key. */
+/** @throws Error for an unknown model or a missing key. It names the variable to set. */
 export async function chooseModel(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ChosenModel> {

@@ -1,7 +1,4 @@
-/**
- * The list of what was said, and what is read out of it. Text is put into the page as text, never
- * as HTML, whoever wrote it.
- */
+/** The list of messages, and what a screen reader announces. All text goes into the page as text, never as HTML. */
 
 /** @typedef {import('./client.js').ChatTurn} ChatTurn */
 /** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */
@@ -17,7 +14,7 @@ const places = /** @type {Map<string, Place>} */ (new Map())
  */
 export function showTurns(list, turns) {
   const entries = turns.flatMap((turn) => entriesOf(turn))
-  // Whoever selects text or reads the list with a screen reader keeps the place, unless there are other turns.
+  // A text selection and a screen reader's position survive, unless the turns change.
   const isSame = entries.length === list.children.length && entries.every((entry, at) => list.children[at] === entry)
   if (!isSame) list.replaceChildren(...entries)
 }
@@ -50,7 +47,7 @@ function entriesOf(turn) {
 }
 
 /**
- * What stands above the reply of a turn.
+ * The line above the reply of a turn.
  *
  * @param {ChatTurn} turn
  */
@@ -59,7 +56,7 @@ function whoAnswers({ status }) {
 }
 
 /**
- * What a screen reader says of a turn that is settled.
+ * The announcement of a settled turn by a screen reader.
  *
  * @param {ChatTurn} turn
  */
@@ -69,7 +66,7 @@ export function spoken(turn) {
 }
 
 /**
- * What the reply of a turn says, also if there is none.
+ * The text of a reply, or a note if there is none.
  *
  * @param {ChatTurn} turn
  */

@@ -4,7 +4,7 @@
  *
  * - The page shows the turns of the chat's state, and nothing else: text as it arrives, and the
  *   reply that counts in the end.
- * - The user need not wait for a reply: what becomes of a message for a busy session is for the flow to say.
+ * - The user need not wait for a reply: the flow's option `busy` decides what happens to a message for a busy session.
  * - A turn that fails does not end the conversation. After the same failure twice in a row, in a session that goes on,
  *   the page offers a new conversation.
  * - A screen reader gets a reply once, when it is whole, and not piece by piece.
@@ -28,7 +28,7 @@ const tryAgain = find('try-again', HTMLButtonElement)
 const startAgain = find('start-again', HTMLButtonElement)
 
 const chat = createChat({ url: 'ai', flow: document.body.dataset.flow ?? '', storage: sessionStorage })
-/** What goes with the next message. */
+/** The attachments of the next message. */
 let photos = /** @type {import('./client.js').ChatAttachment[]} */ ([])
 
 chat.on('change', show)
@@ -80,7 +80,7 @@ followEnd()
 show(chat.state)
 void goOn()
 
-/** After a reload: what was said before, and the rest of what was not answered. */
+/** After a reload: shows the earlier messages, and completes the unanswered ones. */
 async function goOn() {
   if (chat.state.turns.length > 0) say('The desk is thinking.')
   void chat.resume().then((turns) => turns.forEach(settle))

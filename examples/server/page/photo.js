@@ -5,7 +5,7 @@ const longestSide = 1280
 
 /**
  * @param {FileList | null} files
- * @throws where the browser cannot read a file as a picture
+ * @throws if the browser cannot read a file as a picture
  */
 export function photosOf(files) {
   return Promise.all(Array.from(files ?? [], async (file) => attachmentOf(await smaller(file))))

@@ -5,7 +5,7 @@
 
 /** A booked time. */
 export interface Booking {
-  /** The reference of the booking: the same one books one time only, and may book it again. */
+  /** The reference of the booking. A reference books one time only; booking again with it changes nothing. */
   readonly reference: string
   /** `2026-11-24` */
   readonly day: string

@@ -1,4 +1,4 @@
-/** Where a parcel is: one service that answers by itself, and one that asks the carrier over HTTP. */
+/** Two services that locate parcels: one built in, and one that asks the carrier over HTTP. */
 
 export interface Parcels {
   /**

@@ -1,7 +1,7 @@
 /**
  * The flows as a route handler of Next.js, on Node: `/museum/ai/run` and its siblings. The `basePath` of the handler is
- * `/ai`, without the `basePath` of next.config.ts, because Next.js cuts that off before on Node.
- * docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * `/ai`, without the `basePath` of next.config.ts, because Next.js cuts that off on Node.
+ * docs/deploy.md, "What to copy", lists the files. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz next@16 react react-dom keyv@5 @keyv/redis@5 @upstash/redis
  *     npx next build nextjs
@@ -15,7 +15,7 @@ import { Guide, localModels, Notes } from '../../../../serverless/flows.ts'
 
 type Handler = (request: Request) => Promise<Response>
 
-/** Not at import time: `next build` imports this file, too. */
+/** Not at import time, because `next build` imports this file too. */
 async function createHandler(): Promise<Handler> {
   const keyv = await createRedisKeyv(process.env.REDIS_URL ?? 'redis://127.0.0.1:6379')
   const engine = await FlowEngine.create({

@@ -1,7 +1,7 @@
 /**
- * The same flows with `runtime = 'edge'`: `/museum/edge/ai/run` and its siblings. There the URL of a request has the
- * `basePath` of next.config.ts, so that of the handler begins with it. The edge runtime has no TCP, so the sessions are
- * in Redis over HTTP. docs/deploy.md, "What to copy", says which files this needs. In their folder:
+ * The same flows with `runtime = 'edge'`: `/museum/edge/ai/run` and its siblings. There the URL of a request includes
+ * the `basePath` of next.config.ts, so the handler's `basePath` begins with it. The edge runtime has no TCP, so the
+ * sessions are in Redis over HTTP. docs/deploy.md, "What to copy", lists the files. In their folder:
  *
  *     npm install ./turnkeeper-0.1.0.tgz next@16 react react-dom keyv@5 @keyv/redis@5 @upstash/redis
  *     npx next build nextjs
