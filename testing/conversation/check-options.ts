@@ -1,6 +1,6 @@
 /**
- * The options of a conversation, by their names: a misspelt one would do nothing, or show as an option of the engine at
- * the first message. And the values that would only fail far from the line that gave them.
+ * Checks the options of a conversation at once. A misspelt name would do nothing, or fail as an engine option at the
+ * first message, and a wrong value would fail far from the line that passed it.
  */
 import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
@@ -39,7 +39,7 @@ const names: OptionNames<ConversationOptions> = {
   onListenerError: true,
 }
 
-/** Where a session begins, by the names of its options. */
+/** The options that describe where a session begins. */
 export const startNames: OptionNames<SessionStart> = { state: true, stateOf: true, history: true, memory: true }
 
 const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
@@ -56,10 +56,9 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
 }
 
 /**
- * Checks what is sent with the text of a message: the engine would refuse another name in its own words, as a turn that
- * failed.
+ * Checks the options of a message. The engine would only report an unknown one as a failed turn.
  *
- * @param more - The names of what else the caller takes.
+ * @param more - The names of the caller's other options.
  * @throws `InvalidInputError` that names the first option that is unknown.
  */
 export function checkMessage(caller: string, input: object, more: object = {}): void {
@@ -67,10 +66,10 @@ export function checkMessage(caller: string, input: object, more: object = {}): 
 }
 
 /**
- * @param caller - What was called.
+ * @param caller - The called function.
  * @param more - The names of its other options. Default: it has none.
- * @param without - The names of a conversation's options that it has not. Default: it has all.
- * @throws `InvalidInputError` that names the first option that is unknown, or wrong.
+ * @param without - The names of the conversation options that it does not have. Default: it has all.
+ * @throws `InvalidInputError` that names the first unknown or wrong option.
  */
 export function checkConversationOptions(
   caller: string,
@@ -86,13 +85,13 @@ export function checkConversationOptions(
   checkMethods(caller, 'coverage', options.coverage, ['watch', 'addTurn'])
 }
 
-/** @throws `InvalidInputError` for what is not the class of a step. */
+/** @throws `InvalidInputError` unless the value is the class of a step. */
 export function checkStep(caller: string, step: unknown): void {
   if (!isStepClass(step)) throw invalidInput(`${caller}: the step must be a class of a step; got ${shownStep(step)}.`)
 }
 
 /**
- * Checks where a session begins. Whether the flow has the steps is found where the session is made.
+ * Checks where a session begins. Making the session checks that the flow has the steps.
  *
  * @throws `InvalidInputError` that names the first option that is wrong.
  */
@@ -110,7 +109,7 @@ export function checkStart(caller: string, start: SessionStart): void {
   must(isListOf(memory, isMessage), 'memory', messages, memory)
 }
 
-/** @throws `InvalidInputError` for what is neither a class of a step nor an ID. */
+/** @throws `InvalidInputError` unless the value is the class of a step or an ID. */
 export function checkStepOrId(caller: string, step: unknown): void {
   if (isStep(step)) return
   throw invalidInput(`${caller}: step must be a step of the flow, or its ID; got ${shownStep(step)}.`)

@@ -1,7 +1,6 @@
 /**
- * What the client of a conversation does with a message, beyond sending it and reading its reply: it loses the reply
- * and sends the message again, or sends several at the same time. It returns what became of each message, for the
- * record of the conversation.
+ * The client of a conversation: it can lose a reply and send the message again, or send several messages at the same
+ * time. It returns the outcome of each message for the record of the conversation.
  */
 import type { FlowRunInput, FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { checkOptionNames } from '../../src/util/options.js'
@@ -13,30 +12,30 @@ import { StreamCheck } from './stream-check.js'
 import { type ConversationTurn, numberIn, type TurnEnd } from './turns/conversation-turn.js'
 import type { ConversationWorld, RequestEnd } from './world/conversation-world.js'
 
-/** A message and what became of it. */
+/** A message and its outcome. */
 export type SentMessage = Omit<ConversationTurn, 'afterRestart'>
 
 type LastEvent = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
 
-/** What a client does whose message had no reply. @inline */
+/** How a client reacts to a lost reply. @inline */
 export type RetryingClient = 'same-key' | 'new-key' | 'no-key' | 'resume'
 
-/** What happens to a message on its way, and what its client does then. Made by {@link retryAs}. */
+/** A network fault of a message, and the reaction of its client. Made by {@link retryAs}. */
 export interface ClientFault {
   readonly client: RetryingClient
   readonly cutAfter?: number
 }
 
 /**
- * For `say`: the reply of a message is lost, and its client sends the message again. The turn was run; its client does
- * not know.
+ * For `say`: the reply is lost, and the client sends the message again. The turn ran, but the client does not know
+ * that.
  *
  * - `'same-key'`: with the same key.
- * - `'new-key'`: with another key, as a client does that makes a key for each request.
- * - `'no-key'`: without a key, as a client does that knows nothing of keys.
- * - `'resume'`: with the same key, as a stream, from the last event that it has read.
+ * - `'new-key'`: with another key, like a client that makes a key for each request.
+ * - `'no-key'`: without a key, like a client that does not use keys.
+ * - `'resume'`: with the same key, as a stream, from the last event that it read.
  *
- * @param options - `cutAfter`: the client streams, and the connection is cut after so many events. Then a turn with a
+ * @param options - `cutAfter`: the client streams, and the connection is cut after this many events. Then a turn with a
  * key goes on without its client, and one without a key is cancelled. Default: the turn ends, and its reply is lost.
  * @example
  * ```ts
@@ -65,7 +64,7 @@ const notesOfRetries: Readonly<Record<RetryingClient, string>> = {
   resume: 'read on with the same key',
 }
 
-/** Fails for a fault that {@link retryAs} has not made. */
+/** Fails for a fault that was not made by {@link retryAs}. */
 export function requireFault(fault: unknown): void {
   if (isObject(fault) && 'client' in fault && Object.hasOwn(notesOfRetries, fault.client as string)) return
   throw new ExpectationError(`say() takes as fault what retryAs() makes; got ${show(fault)}.`)
@@ -82,7 +81,7 @@ export async function send(world: ConversationWorld, input: FlowRunInput): Promi
   return [await finished(world, input, await world.request([input]))]
 }
 
-/** Sends one message whose reply is lost, and does what the client of the fault does then. */
+/** Sends one message whose reply is lost, and then reacts like the client of the fault. */
 export async function sendTwice(
   world: ConversationWorld,
   input: FlowRunInput,
@@ -112,7 +111,7 @@ export interface SentAtOnce {
   readonly number: number | undefined
 }
 
-/** Sends messages at the same time. Returns what became of each. */
+/** Sends messages at the same time. Returns the outcome of each. */
 export async function sendAtOnce(
   world: ConversationWorld,
   inputs: readonly FlowRunInput[],
@@ -123,7 +122,7 @@ export async function sendAtOnce(
   return endedAtOnce(world, inputs)
 }
 
-/** What became of those messages that have ended. */
+/** The outcomes of the messages that have ended. */
 export function endedAtOnce(world: ConversationWorld, inputs: readonly FlowRunInput[]): Promise<readonly SentAtOnce[]> {
   return Promise.all(
     world.requests.flatMap(({ turnId, end }, index) =>
@@ -143,19 +142,19 @@ async function oneOfSeveral(
   if (!reply.success && reply.replayed !== true && reply.sessionState !== 'aborted') {
     return { sent: { ...sent, isNoTurn: true as const }, number }
   }
-  // What is stored is the session after all of them: that of the last turn.
+  // The stored session is the one after all of them, so it belongs to the last turn.
   const isEarlier = number !== undefined && number !== document?.turns
   return { sent: isEarlier ? { ...sent, document: undefined } : sent, number }
 }
 
 /** The first attempt at a message whose client has no reply. */
 interface Attempt {
-  /** As far as the client knows it. */
+  /** The session, as far as the client knows it. */
   readonly sessionId: string | undefined
   readonly lastEventId: string
-  /** The text that the client has. */
+  /** The text that the client has received. */
   readonly text: string
-  /** Resolves to what became of it, when it has ended. */
+  /** Resolves to its outcome. */
   settled(): Promise<SentMessage>
 }
 
@@ -200,7 +199,7 @@ async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: numb
   return { sessionId: session === '' ? input.sessionId : session, lastEventId, text, settled }
 }
 
-/** Reads the turn to its end, as a client does that comes back. */
+/** Reads the turn to its end, like a client that reconnects. */
 async function readOn(
   world: ConversationWorld,
   input: FlowRunInput,
@@ -233,7 +232,7 @@ async function readNext(
 }
 
 /**
- * What the conversation keeps of a request that has ended.
+ * The conversation's record of an ended request.
  *
  * @param isRepeat - Whether an earlier one ran in the same session.
  */

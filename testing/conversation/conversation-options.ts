@@ -1,4 +1,4 @@
-/** What a test gives a conversation, and each message of it. */
+/** The options of a conversation, and of each of its messages. */
 import type { FlowRunInput, JsonObject, StepConstructor } from '../../src/index.js'
 import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -13,12 +13,12 @@ export interface ConversationOptions extends ConversationWorldOptions {
   readonly config?: JsonObject
   /** The principal of every turn. Default: none. */
   readonly owner?: string
-  /** Judges what replies mean, for `expectMeaning`. Default: none, so that `expectMeaning` fails. */
+  /** Judges the meaning of replies, for `expectMeaning`. Default: none, so `expectMeaning` fails. */
   readonly judge?: ReplyJudge
 }
 
 /**
- * The options of `Conversation.at`: where the conversation begins, and those of the conversation.
+ * The options of `Conversation.at`: where the conversation begins, and the options of a conversation.
  *
  * @inline
  */
@@ -27,18 +27,18 @@ export interface StartedConversationOptions<
   Others extends readonly StepConstructor[],
 > extends ConversationOptions,
     SessionStart<Target, Others> {
-  /** Where the first message arrives: a step of the flow, or its ID. */
+  /** The step that receives the first message: its class or its ID. */
   readonly step: Target
 }
 
-/** What `say` takes with the text, for this turn only. */
+/** The options of `say`, for this turn only. */
 export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userMessage' | 'idempotencyKey'>> {
   /**
-   * The idempotency key of the message. Any short name will do: one that has not the shape of a key stands for the same
-   * key each time. Default: none.
+   * The idempotency key of the message. Any short name will do: a name that is not shaped like a key always stands for
+   * the same key. Default: none.
    */
   readonly key?: string
-  /** What happens to the message on its way: see `retryAs`. Of `say` alone. Default: nothing. */
+  /** A network fault of the message: see `retryAs`. Only for `say`. Default: none. */
   readonly fault?: ClientFault
 }
 
@@ -46,8 +46,8 @@ export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userM
 export type MessageAtOnce = string | ({ readonly text: string } & Omit<SayInput, 'fault'>)
 
 /**
- * The options without those of the turns, which the engine would refuse. What the test's own functions throw is a
- * failure.
+ * The options for the engine: without the options of turns, which the engine would refuse, and with the test's
+ * functions wrapped, so that their errors fail the test.
  */
 export function worldOptions({
   config: _config,
@@ -63,7 +63,7 @@ export function worldOptions({
   }
 }
 
-/** The same function; what it throws, or rejects with, is the cause of an `ExpectationError`. */
+/** The same function; its error becomes the cause of an `ExpectationError`. */
 function failing<Given extends unknown[], Made>(what: string, act: (...given: Given) => Made): typeof act {
   const fail = (error: unknown): never => {
     if (ExpectationError.isInstance(error)) throw error

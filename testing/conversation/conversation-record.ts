@@ -1,6 +1,6 @@
 /**
- * What a conversation keeps in memory: its turns, the turn under way, and whether the last turn's failure must still be
- * expected. Its failures carry the transcript so far. The expectations are in `conversation/expect`.
+ * The state of a conversation: its turns, the running turn, and whether the last turn's failure must still be expected.
+ * Failures include the transcript so far. The expectations are in `conversation/expect`.
  */
 import type { SessionDocument } from '../../src/index.js'
 import { type CallPlace, placeText } from '../expectations/call-place.js'
@@ -11,11 +11,11 @@ import type { ConversationTurn, RunningTurn } from './turns/conversation-turn.js
 import { transcriptOf } from './turns/transcript.js'
 import { whereText } from './turns/where-text.js'
 
-/** The turn under way, and how it was started. */
+/** The running turn, and how it was started. */
 export interface Saying {
   readonly by: 'say' | 'stream' | 'atOnce'
   readonly text: string
-  /** What happened so far to its messages that have no reply yet. */
+  /** The events so far of its messages without a reply. */
   underWay(): readonly RunningTurn[]
 }
 
@@ -24,7 +24,7 @@ export interface Judging {
   readonly meaning: string
   /** The turn with the reply. */
   readonly turn: ConversationTurn
-  /** Where it was asked. */
+  /** The line of the test that asked it. */
   readonly place: CallPlace
 }
 
@@ -35,23 +35,23 @@ export class ConversationRecord {
   beginsAt: string | undefined
   /** The session with which a conversation begins in the middle, or a fork. */
   start: SessionDocument | undefined
-  /** What the messages of the last `atOnce` became, in their order; `undefined` after another message. */
+  /** The outcomes of the messages of the last `atOnce`, in their order; `undefined` after another message. */
   atOnce: readonly ConversationTurn[] | undefined
-  /** The turn under way, if there is one. */
+  /** The running turn, if there is one. */
   saying: Saying | undefined
-  /** The restart under way, if there is one. */
+  /** The running restart, if there is one. */
   restarting: Promise<void> | undefined
-  /** What the judge is asked now. */
+  /** The current question to the judge. */
   readonly judging: Set<Judging> = new Set()
-  /** Where the last message was sent. */
+  /** The line of the test that sent the last message. */
   place: CallPlace | undefined
   /** The last failure that no expectation has named yet; `undefined` if there is none. */
   unexpected: ConversationTurn | undefined
   closed = false
-  /** Whether a failure was reported since the last message or restart: what is left over would only hide it. */
+  /** Whether a failure was reported since the last message or restart; reports about leftovers would only hide it. */
   hasFailed = false
   readonly #flowName: string
-  /** What {@link fail} has thrown: it has its place already. */
+  /** The errors thrown by {@link fail}, which already have their place. */
   readonly #failures = new WeakSet<ExpectationError>()
 
   constructor(flowName: string) {
@@ -63,7 +63,7 @@ export class ConversationRecord {
     return transcriptOf(this.#flowName, { turns, running, start }, beginsAt)
   }
 
-  /** The turn under way, if it is read event by event: others have happened as soon as they can be looked at. */
+  /** The running turn, if the test reads it event by event. Other turns have ended before a test can look at them. */
   get #read(): readonly RunningTurn[] {
     return this.saying?.by === 'stream' ? this.saying.underWay() : []
   }
@@ -77,7 +77,7 @@ export class ConversationRecord {
   }
 
   get #last(): ConversationTurn | undefined {
-    // Of messages that were sent at once, some did not become a turn.
+    // Some messages of `atOnce` may not have become turns.
     return (
       this.turns.findLast((one) => this.atOnce?.includes(one) !== true || one.isNoTurn !== true) ?? this.turns.at(-1)
     )
@@ -90,7 +90,7 @@ export class ConversationRecord {
     if (this.restarting !== undefined) this.fail({ text: notAwaitedText(operation, 'restart()') }, { isAfter: true })
   }
 
-  /** What a test has not awaited before it calls `close`, besides a turn; `undefined` if nothing is under way. */
+  /** The call that a test did not await before `close`, besides a turn; `undefined` if there is none. */
   notAwaited(): Problem | undefined {
     if (this.restarting !== undefined) return { text: notAwaitedText('close', 'restart()') }
     const [judging] = this.judging
@@ -138,7 +138,7 @@ export class ConversationRecord {
     })
   }
 
-  /** Fails with what went wrong outside of the engine's envelope, if anything did. */
+  /** Fails if anything went wrong outside of the engine's envelope. */
   requireNo(complaint: unknown): void {
     if (complaint === undefined) return
     this.unexpected = undefined
@@ -160,7 +160,7 @@ export class ConversationRecord {
     }
   }
 
-  /** Fails if `act` fails, which checks what is left in the end. @param made - Where the conversation was made. */
+  /** Fails if `act` fails, which checks for leftovers at the end. @param made - The line that made the conversation. */
   requireNothingLeft(act: () => void, made: string): void {
     try {
       act()
@@ -171,10 +171,10 @@ export class ConversationRecord {
   }
 
   /**
-   * Fails, with the place in the conversation and the transcript so far. If the last turn failed and nothing said so
-   * yet, that is likely why.
+   * Fails, with the place in the conversation and the transcript so far. If the last turn failed and this was not
+   * reported yet, the message mentions it as the likely reason.
    *
-   * @param options - `running`: the turns under way. `isAfter`: whether it is about what came after the last turn.
+   * @param options - `running`: the running turns. `isAfter`: whether the failure happened after the last turn.
    */
   fail(
     { text, expected, actual, cause, turn = this.#last }: Problem,
@@ -198,16 +198,14 @@ export class ConversationRecord {
     throw error
   }
 
-  /**
-   * Throws an error of the turn under way, or of what came after the last one: a failure that has no place yet gets it.
-   */
+  /** Throws an error of the running turn, or of the work after the last one. A failure without a place gets one. */
   rethrow(error: unknown): never {
     if (!ExpectationError.isInstance(error) || this.#failures.has(error)) throw error
     if (this.saying !== undefined) this.failUnderWay(this.saying, problemOf(error))
     this.fail(problemOf(error), { isAfter: true })
   }
 
-  /** Settles as `promise` does, and rejects as {@link rethrow} throws. */
+  /** Settles like `promise`; its rejection goes through {@link rethrow}. */
   placed<T>(promise: Promise<T>): Promise<T> {
     return promise.catch((error: unknown) => this.rethrow(error))
   }

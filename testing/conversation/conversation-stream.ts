@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A turn of a conversation that a test reads event by event. It reads, and fails if the stream breaks its promise. The
- * conversation starts the turn and keeps its result: `conversation/conversation.ts`.
+ * A turn of a conversation that a test reads event by event. Reading fails if the stream breaks its promises. The
+ * conversation starts the turn and stores its result: `conversation/conversation.ts`.
  */
 import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
@@ -9,16 +9,16 @@ import type { Problem } from './expect/problem.js'
 import { StreamCheck } from './stream-check.js'
 import type { ConversationReply, TurnEnd } from './turns/conversation-turn.js'
 
-/** What a stream needs from its conversation. */
+/** The functions that a stream needs from its conversation. */
 export interface StreamedTurn {
   readonly said: string
   /** Begins the turn. */
   open(): Promise<FlowStream>
-  /** Waits for something of the turn. The clock advances while only a delay of the test is waited for. */
+  /** Waits for a promise of the turn. The clock advances while only delays of the test are pending. */
   drive<T>(something: Promise<T>): Promise<T>
-  /** The same for one event; models answer only meanwhile. */
+  /** The same for one event; models answer only during this wait. */
   read<T>(piece: Promise<T>): Promise<T>
-  /** Keeps the finished turn: its reply, or where it was stopped. Rejects if the test is at fault. */
+  /** Records the finished turn: its reply, or the point where it was stopped. Rejects if the test is at fault. */
   settle(end: TurnEnd): Promise<void>
   /** Drops a turn that never began. */
   forget(): void
@@ -59,7 +59,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent>, Async
     return this.#check.events
   }
 
-  /** The text that counts so far: what a page would show. A `reset` empties it. */
+  /** The valid text so far, as a page would show it. A `reset` empties it. */
   get text(): string {
     return this.#check.text
   }
@@ -128,8 +128,8 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent>, Async
   }
 
   /**
-   * Stops the turn, as a user who presses stop does, also while the test waits for an event. Resolves when the turn has
-   * ended: nothing of it is stored, unless its commit had begun. After the last event it does nothing.
+   * Stops the turn, like a user who presses stop, even while the test waits for an event. Resolves when the turn has
+   * ended; nothing is stored unless its commit had begun. After the last event it does nothing.
    */
   async stop(): Promise<void> {
     if (this.#isOver) return
@@ -158,7 +158,7 @@ export class ConversationStream implements AsyncIterable<FlowStreamEvent>, Async
   }
 
   async #end(last: Extract<FlowStreamEvent, { type: 'result' | 'error' }>): Promise<void> {
-    // Read like any other event: what comes before the end may need a model.
+    // Read like any other event, because a model may have to answer before the end.
     const after = await this.#turn.read((this.#stream as FlowStream).next())
     if (after.done !== true) await this.#fail(`The stream went on after '${last.type}', with '${after.value.type}'.`)
     this.#isOver = true

@@ -1,6 +1,6 @@
 /**
- * The turns of a conversation: it sends the messages, and ends. `conversation/sent-turns.ts` keeps the results. What a
- * test calls, and its documentation, is `conversation/conversation.ts`; what is sent how, `conversation/client.ts`.
+ * Runs the turns of a conversation: sends the messages and ends the conversation. `conversation/sent-turns.ts` records
+ * the results, `conversation/client.ts` sends, and `conversation/conversation.ts` is the documented API for tests.
  */
 import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
@@ -39,16 +39,16 @@ export class ConversationTalk {
     this.sent = new SentTurns(this.record, options.coverage)
   }
 
-  /** Judges what replies mean, if the conversation has one. */
+  /** The judge of the conversation, if it has one. */
   get judge(): ReplyJudge | undefined {
     return this.#options.judge
   }
 
   /**
-   * Begins with a stored session, in place of a new one.
+   * Begins with a stored session instead of a new one.
    *
    * @param operation - For error messages.
-   * @param enters - Whether the first message enters the step, in place of going on in it.
+   * @param enters - Whether the first message enters the step instead of continuing in it.
    */
   beginAt(operation: string, step: StepConstructor | string, start: SessionStart, enters = false): void {
     const { owner } = this.#options
@@ -105,7 +105,7 @@ export class ConversationTalk {
     } catch (error) {
       if (this.#isHang(error)) {
         this.sent.addInOrder(await endedAtOnce(this.world, inputs))
-        // What hangs is what the test has to know.
+        // The hang is what the test must report.
         this.record.unexpected = undefined
       }
       this.#requireNoHang(error, this.#underWay(inputs, { isOpen: ({ end }) => end === undefined }))
@@ -126,7 +126,7 @@ export class ConversationTalk {
       open: async () => {
         const { engine } = await this.#unlessHanging(world.begin())
         world.driver.answerWhileRead()
-        // Stopping a stream cancels its turn, also where the message has a key.
+        // Stopping a stream cancels its turn, even if the message has a key.
         return engine.stream(world.death.withDeathSignal(this.#inputOf(text, input)), { onDisconnect: 'cancel' })
       },
       drive: (something) => world.driver.drive(something),
@@ -145,12 +145,12 @@ export class ConversationTalk {
     return stream
   }
 
-  /** Waits for the summaries that turns have left behind. */
+  /** Waits for summaries that outlive their turns. */
   async settled(): Promise<void> {
     await this.#unlessHanging(this.world.settled())
   }
 
-  /** The same, before the engine is closed: what hangs is not waited for again. */
+  /** The same before the engine is closed, but does not wait again for a summary that hangs. */
   async #settledBeforeEnd(): Promise<void> {
     if (this.world.driver.hang === undefined) await this.settled()
   }
@@ -158,7 +158,7 @@ export class ConversationTalk {
   /** Closes the engine and its connections, and makes new ones over the same data. */
   async restart(): Promise<void> {
     this.record.requireOpen('restart')
-    // The test goes on after a failure that it caught: what it leaves is checked again.
+    // The test goes on after a failure that it caught, so leftovers are checked again.
     this.record.hasFailed = false
     this.record.restarting = this.#restart()
     try {
@@ -170,7 +170,7 @@ export class ConversationTalk {
 
   async #restart(): Promise<void> {
     await this.#settledBeforeEnd()
-    // A process that ends does not check whether its connections closed well.
+    // An ending process does not check that its connections closed cleanly.
     await this.world.engines.stop().catch(() => undefined)
     await this.record.placed(this.world.engines.open())
     this.sent.restarted = this.record.turns.length > 0
@@ -192,7 +192,7 @@ export class ConversationTalk {
     return fork
   }
 
-  /** Ends the conversation, and fails if something is left. */
+  /** Ends the conversation, and fails if there are leftovers. */
   close(): Promise<void> {
     this.#closed ??= this.#close()
     return this.#closed
@@ -200,7 +200,7 @@ export class ConversationTalk {
 
   async #close(): Promise<void> {
     const stream = this.#streaming
-    // A user who leaves in the middle; one who never began is a mistake.
+    // An unfinished stream is a user who left; a stream that never began is a mistake.
     const isLeft = stream !== undefined && stream.events.length > 0
     const { saying } = this.record
     const busy = saying === undefined || isLeft ? undefined : { saying, text: this.record.busyText('close', saying) }
@@ -219,9 +219,9 @@ export class ConversationTalk {
     this.#requireNothingLeft()
   }
 
-  /** Stops what is under way, and closes the engine. */
+  /** Stops running turns, and closes the engine. */
   async #end(stream: ConversationStream | undefined, saying: Saying | undefined): Promise<void> {
-    // The engine that a restart makes must be closed, too.
+    // The engine that a restart makes must be closed too.
     await this.record.restarting?.catch(() => undefined)
     const { current } = this.world.engines
     try {
@@ -229,7 +229,7 @@ export class ConversationTalk {
       if (saying === undefined) await this.#settledBeforeEnd()
     } finally {
       const closing = this.world.engines.end()
-      // A turn that is still under way would be waited for; the time it is given has to pass.
+      // Closing waits for a running turn, so its grace period must pass on the clock.
       if (saying !== undefined && saying.by !== 'stream')
         await this.world.driver.advance(current?.engine.limits.closeTimeoutMs ?? 0)
       await this.record.placed(closing)
@@ -250,7 +250,7 @@ export class ConversationTalk {
     }
   }
 
-  /** Fails for a failed turn of a fork that goes on, or that nobody closes: see {@link close}. */
+  /** Fails for a failed turn of a fork that was not closed: see {@link close}. */
   requireExpectedFork(): void {
     if (!this.record.hasFailed) this.record.requireExpected(this.world.tools)
     for (const fork of this.#forks) fork.requireExpectedFork()
@@ -283,7 +283,7 @@ export class ConversationTalk {
     }
   }
 
-  /** No turn is under way any more. */
+  /** The running turn has ended. */
   #forget(): void {
     this.record.saying = undefined
     this.#streaming = undefined
@@ -304,9 +304,9 @@ export class ConversationTalk {
   }
 
   /**
-   * What happened so far to messages that were sent together.
+   * The events so far of messages that were sent together.
    *
-   * @param options - `isOpen`: whether a message is shown whose request was sent. `text`: what was streamed.
+   * @param options - `isOpen`: whether to show a message whose request was sent. `text`: the streamed text.
    */
   #underWay(
     inputs: readonly FlowRunInput[],
@@ -331,8 +331,8 @@ export class ConversationTalk {
   /**
    * Fails if nothing happens any more.
    *
-   * @param error - What was thrown: the report of a hang, or another failure.
-   * @param running - What is under way. Default: all that was sent.
+   * @param error - The report of a hang, or another failure.
+   * @param running - The running messages. Default: all that were sent.
    */
   #requireNoHang(error: unknown, running = this.record.saying?.underWay() ?? []): void {
     const { hang } = this.world.driver

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * A whole conversation with a flow, as a test writes it: say something, expect something. What is done is in
- * `conversation/conversation-talk.ts`, the surroundings (engine, data, clock, models) in
- * `conversation/world/conversation-world.ts`, the expectations in `conversation/expect`.
+ * A conversation with a flow, as tests use it: say something, expect something. `conversation/conversation-talk.ts`
+ * runs the turns, `conversation/world/conversation-world.ts` makes the surroundings (engine, data, clock, models), and
+ * `conversation/expect` has the expectations.
  */
 import type {
   FlowConstructor,
@@ -79,11 +79,11 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * A conversation that begins in the middle: at a step, with states and messages of turns that the test need not play.
-   * The first `say` goes on in the step, as after a restart: its `turn.entered` is false.
+   * A conversation that begins in the middle: at a step, with the states and messages of earlier turns. The first `say`
+   * continues in the step, as after a restart: its `turn.entered` is false.
    *
-   * @throws `ExpectationError` for a step that the flow has not, for an end step, for a state that JSON cannot carry,
-   * and for the `memory` of a step without a model.
+   * @throws `ExpectationError` for a step that the flow does not have, for an end step, for a state that is not plain
+   * JSON, and for the `memory` of a step without a model.
    * @example
    * ```ts
    * await using conversation = Conversation.at(Onboarding, {
@@ -178,9 +178,9 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Sends messages at the same time, in this order, and waits for all replies. What becomes of them is up to `busy` of
-   * the flow or the engine, and to their keys; without a session yet each begins one of its own. Expect the outcomes
-   * with {@link expectReplies}; other expectations check the last one that became a turn.
+   * Sends messages at the same time, in this order, and waits for all replies. The option `busy` of the flow or the
+   * engine and the messages' keys decide the outcomes; without a session, each message begins a new one. Check the
+   * outcomes with {@link expectReplies}; other expectations check the last message that became a turn.
    *
    * @returns The replies, in the order of the messages.
    * @example
@@ -194,10 +194,10 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Sends a message, and reads the turn event by event. The turn begins when the first event is read. Models that can
-   * stream do so. After the last event, expectations check this turn as they do after {@link say}.
+   * Sends a message, and reads the turn event by event. The turn begins with the first read. Models stream if they can.
+   * After the last event, expectations check this turn as after {@link say}.
    *
-   * @throws `ExpectationError` if an earlier turn failed unexpectedly, or is under way.
+   * @throws `ExpectationError` if an earlier turn failed unexpectedly, or is still running.
    * @example
    * ```ts
    * const stream = conversation.stream('Hello')
@@ -217,12 +217,12 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects that a statement about the reply is true, as the `judge` of the conversation finds: by its recordings, or
-   * by a model.
+   * Expects that a statement about the reply is true. The `judge` of the conversation decides, from recordings or with
+   * a model.
    *
    * @param meaning - A sentence about the reply, such as `'It apologises, and asks for the order number.'`
-   * @throws `ExpectationError` (rejects) if the statement is not true of the reply, nothing is recorded for it, or the
-   * judge does not answer in time.
+   * @throws `ExpectationError` (rejects) if the statement is false, has no recording, or the judge does not answer in
+   * time.
    */
   async expectMeaning(meaning: string): Promise<this> {
     const turn = this.#record.last('expectMeaning')
@@ -240,21 +240,19 @@ export class Conversation implements AsyncDisposable {
     const judging = { meaning, turn, place: callPlace() }
     this.#record.judging.add(judging)
     const problem = failure ?? (await meaningProblem(judge, { meaning, message, reply: reply.message }))
-    // The conversation has ended meanwhile, and has failed because of this question.
+    // The conversation ended meanwhile, and failed because of this question.
     if (!this.#record.judging.delete(judging)) return this
     // Meanwhile another message may have been sent.
     return this.#expect(problem && { ...problem, turn })
   }
 
-  /**
-   * Expects that the message was a repeat, by its key: it got the reply of an earlier turn, and nothing was run for it.
-   */
+  /** Expects that the message was a repeat by its key: it got the reply of an earlier turn, and no turn ran. */
   expectReplayed(): this {
     return this.#expect(replayedProblem(this.#record.last('expectReplayed')))
   }
 
   /**
-   * Expects what became of each message of the last {@link atOnce}, in their order: a reply as in {@link expectReply},
+   * Expects the outcome of each message of the last {@link atOnce}, in their order: a reply as in {@link expectReply},
    * or a failure by its code.
    */
   expectReplies(outcomes: readonly ExpectedOutcome[]): this {
@@ -270,8 +268,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects that an effect ran exactly once in the whole conversation, over retries and restarts: the work of
-   * `turn.once` of this name, or the tool of this name. What threw does not count.
+   * Expects that an effect ran exactly once in the whole conversation, across retries and restarts: the work of
+   * `turn.once` with this name, or the tool with this name. A run that threw does not count.
    */
   expectRanOnce(name: string): this {
     this.#record.requireIdle('expectRanOnce')
@@ -285,8 +283,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Expects part of a step's stored state: `undefined` for a property that must be missing, a RegExp for a part of a
-   * text.
+   * Expects part of a step's stored state: use `undefined` for a property that must be missing, a RegExp for a part of
+   * a text.
    *
    * @example
    * ```ts
@@ -303,12 +301,12 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(completedProblem(this.#record.last('expectCompleted')))
   }
 
-  /** Expects the tool calls that the model made in the turn: all of them, in order, by name or with more. */
+  /** Expects the tool calls of the model in the turn: all of them, in order, by name or with more. */
   expectToolCalls(calls: readonly ExpectedToolCall[]): this {
     return this.#expect(toolCallsProblem(this.#record.last('expectToolCalls'), calls))
   }
 
-  /** Expects the request that the model received in the turn: the last one, or the one that `call` selects. */
+  /** Expects the request that the model received in the turn: the last one, or the one selected by `call`. */
   expectAsked(asked: ExpectedRequest): this {
     const requests = requestsOf(this.#record.last('expectAsked'))
     this.#record.checked(() => checkAsked(requests, asked))
@@ -328,12 +326,12 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Has the process die, as with `kill -9`, after the next run of an effect: the work of `turn.once` of this name, or
-   * the tool of this name. The client gets no reply; a new process goes on over the same data, as after a
-   * {@link restart}.
+   * Kills the process, as with `kill -9`, after the next run of an effect: the work of `turn.once` with this name, or
+   * the tool with this name. The client gets no reply; a new process continues over the same data, as after a {@link
+   * restart}.
    *
-   * @param options - `before`: what is not stored any more. `'commit'`: the turn; `'result'`: the result of the effect
-   * either, so that the repeat of its work gets `uncertain`. Default `'commit'`.
+   * @param options - `before`: the write that the death prevents. `'commit'`: the turn is lost. `'result'`: the result
+   * of the effect is lost too, so a repeat of its work gets `uncertain`. Default `'commit'`.
    * @example
    * ```ts
    * conversation.dieAfterEffect('refund')
@@ -360,10 +358,10 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Another conversation that continues from this point, with a copy of the session: to test two endings of one
+   * Another conversation that continues from this point with a copy of the session, to test two endings of one
    * beginning.
    *
-   * @param options - What differs from now on. Default: nothing; scripts continue from their current reply, the clock
+   * @param options - The options that differ. Default: none; scripts continue from their current reply, and the clock
    * from the same time.
    */
   async fork(options: ConversationOptions = {}): Promise<Conversation> {
@@ -374,8 +372,8 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * The session as it is stored now, read without the faults and the journal of `store`. Summaries that turns have left
-   * behind are waited for; `say`, `stream`, `fork`, `restart` and `close` wait for them too.
+   * The currently stored session, read without the faults and the journal of `store`. It first waits for summaries that
+   * outlive their turns, as `say`, `stream`, `fork`, `restart` and `close` do.
    */
   async document(): Promise<SessionDocument> {
     this.#record.requireOpen('document')
@@ -390,20 +388,22 @@ export class Conversation implements AsyncDisposable {
     return this.#record.fail({ text: `Nothing is stored under the session ID '${this.sessionId}'.` })
   }
 
-  /** Fails as an expectation does, with the place and the transcript: for the runner of scenarios. @internal */
+  /** Fails like an expectation, with the place and the transcript. For the runner of scenarios. @internal */
   fail(problem: string): never {
     return this.#record.fail({ text: problem })
   }
 
-  /** The conversation so far as Markdown: the same for the same conversation, with any IDs and times. */
+  /**
+   * The conversation so far as Markdown. It does not depend on IDs and times, so the same conversation gives the same
+   * text.
+   */
   transcript(): string {
     return this.#record.transcript()
   }
 
   /**
-   * Stops a stream that was not read to its end, closes the engine, and fails if something is left: a failed turn that
-   * was not expected, replies of the script, results of a double, a double that no step offered, a fault that never
-   * struck.
+   * Stops an unfinished stream, closes the engine, and fails if there are leftovers: an unexpected failed turn, unused
+   * replies of the script, unused results of a double, a double that no step offered, a fault that never struck.
    *
    * @throws `ExpectationError` (rejects)
    */
@@ -412,10 +412,10 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
-   * Runs the body of a test, and then {@link close}. If the body fails, that failure is the one that is thrown,
-   * whatever is left over then. It needs no `await using`.
+   * Runs the body of a test, and then {@link close}. If the body fails, its error is thrown, and leftovers are ignored.
+   * It needs no `await using`.
    *
-   * @returns What the body returns.
+   * @returns The result of the body.
    * @example
    * ```ts
    * test('asks for the name', () =>
@@ -436,11 +436,11 @@ export class Conversation implements AsyncDisposable {
       result = await body(this)
     } catch (error) {
       this.#record.hasFailed = true
-      // What is left over, or does not close, follows from the failure.
+      // Leftovers, and an error while closing, follow from the failure.
       await this.close().catch(() => undefined)
       throw error
     }
-    // The body has caught what failed in it; what it left over is still wrong.
+    // The body caught its failure; leftovers are still wrong.
     this.#record.hasFailed = false
     await this.close()
     return result

@@ -1,6 +1,6 @@
 /**
- * A flow around one step that a test runs alone. Where the step would move to another one, the conversation moves to a
- * step that does nothing, and the flow remembers the ID of the other one.
+ * A flow around a single step under test. If the step moves to another one, the conversation moves to a step that does
+ * nothing, and the flow records the ID of the intended step.
  */
 import {
   type BaseStep,
@@ -19,10 +19,10 @@ import { whenMade } from '../flow-coverage/instrumented-flow.js'
 import type { ToolDouble, ToolDoubleResult } from '../tool-doubles/tool-doubles.js'
 import { withExecute } from '../tool-doubles/with-execute.js'
 
-/** What may return a transition. */
+/** The functions that may return a transition. */
 const hooks = ['onEnter', 'run', 'onReply', 'onModelError', 'onModelBlocked'] as const
 
-/** Stands in place of every other step. */
+/** Replaces every other step. */
 class Elsewhere extends LogicStep {
   static override readonly id: string = 'Elsewhere'
   override run(): Transition {
@@ -62,14 +62,14 @@ export class FlowOfOneStep {
     return flow.currentStep === null || flow.currentStep === this.#step.id ? undefined : flow.currentStep
   }
 
-  /** The session as it would be if the other step were there. */
+  /** The session as if the other step were part of the flow. */
   documentOf(document: SessionDocument): SessionDocument {
     const next = this.#next
     if (next === undefined) return document
     const { flow, history } = document
     const named = (id: string): string => (id === Elsewhere.id ? next : id)
     const { [Elsewhere.id]: left, ...others } = flow.steps
-    // A test may have given the other step a state, to which that of the move is added.
+    // A test may have given the other step a state; the state of the move is merged into it.
     const known = others[next]
     const moved = left === undefined ? {} : { [next]: { ...known, ...left, state: { ...known?.state, ...left.state } } }
     return {
@@ -84,7 +84,7 @@ export class FlowOfOneStep {
     }
   }
 
-  /** The same doubles for tools: the step does not leave by them either. */
+  /** Wraps the doubles of tools too, so that the step does not leave through them. */
   watchDoubles(doubles: Readonly<Record<string, ToolDouble>>): Readonly<Record<string, ToolDouble>> {
     const watched = (result: ToolDoubleResult): ToolDoubleResult => {
       if (typeof result === 'function') return async (...args) => this.#redirected(await result(...args))
@@ -101,7 +101,7 @@ export class FlowOfOneStep {
     const methods = made as unknown as Record<string, ((...args: readonly unknown[]) => unknown) | undefined>
     for (const hook of hooks) {
       const original = methods[hook]
-      // The closing step of a flow has no such hooks but onEnter.
+      // An end step has only the hook onEnter.
       if (original === undefined) continue
       methods[hook] = async (...args) => this.#redirected(await original.apply(made, args as unknown[]))
     }
@@ -109,7 +109,7 @@ export class FlowOfOneStep {
     if (tools === undefined) return
     methods.tools = async (...args) => {
       const offered = await tools.apply(made, args as unknown[])
-      // The engine refuses what is not a list.
+      // The engine refuses anything but a list.
       return Array.isArray(offered) ? offered.map((tool: Tool) => this.#watchedTool(tool)) : offered
     }
   }
@@ -119,7 +119,7 @@ export class FlowOfOneStep {
     return withExecute(tool, async (args, turn, call) => this.#redirected(await tool.execute(args, turn, call)))
   }
 
-  /** The same transition, to the step that does nothing. Everything else as it is. */
+  /** The same transition, but to the step that does nothing. Other results stay. */
   #redirected(returned: unknown): unknown {
     if (!isTransition(returned) || returned.fields.target === undefined) return returned
     const { target } = returned.fields

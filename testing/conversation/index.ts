@@ -1,4 +1,4 @@
-/** A whole conversation with a flow, as a test: say something, expect something. */
+/** A conversation with a flow, for tests: say something, expect something. */
 export type { ClientFault } from './client.js'
 export { retryAs } from './client.js'
 export { Conversation } from './conversation.js'

@@ -27,25 +27,25 @@ export interface RunStepOptions<Target extends StepConstructor, Others extends r
   extends Omit<ConversationOptions, 'coverage'>,
     SessionStart<Target, Others>,
     Pick<SayInput, 'attachments'> {
-  /** What the user says to the step. Default: nothing; the step is entered, and `turn.entered` is true. */
+  /** The user's message to the step. Default: none; the step is entered, and `turn.entered` is true. */
   readonly message?: string
 }
 
 /**
- * What became of a step that ran alone.
+ * The result of `runStep`.
  *
  * @inline
  */
 export interface StepRun<State> {
   /** The reply; empty if the step moved on without one. */
   readonly reply: string
-  /** The ID of the step that it moved to, which did not run; `undefined` if it remained. */
+  /** The ID of the step that it moved to, which did not run; `undefined` if it stayed. */
   readonly next: string | undefined
   /** Its state after the turn. */
   readonly state: State
   /** The tool calls that its model made. */
   readonly toolCalls: readonly ConversationToolCall[]
-  /** The session as it was stored after the turn: states of other steps, memory, history. */
+  /** The stored session after the turn: states of other steps, memory, history. */
   readonly document: SessionDocument
 }
 
@@ -94,17 +94,17 @@ export interface CallToolOptions<Target extends StepConstructor, Others extends 
     SessionStart<Target, Others> {
   /** The step whose `tools()` has the tool. Default: the tool needs no step. */
   readonly step?: Target
-  /** What the user said. Default: nothing. */
+  /** The user's message. Default: none. */
   readonly message?: string
 }
 
 /**
- * What became of a tool that was called alone.
+ * The result of `callTool`.
  *
  * @inline
  */
 export interface ToolRun<State> {
-  /** What the model receives; absent if the call ended the turn before. */
+  /** The output for the model; absent if the call ended the turn. */
   readonly output: JsonValue | undefined
   /** Whether the call was refused, or the tool threw a `ToolError`. */
   readonly isError: boolean
@@ -114,12 +114,12 @@ export interface ToolRun<State> {
   readonly next: string | undefined
   /** The state of the option `step` after the call. */
   readonly state: State
-  /** The session as it was stored after the turn. */
+  /** The stored session after the turn. */
   readonly document: SessionDocument
 }
 
 /**
- * Calls one tool, as a model does: the engine checks the arguments and the result.
+ * Calls one tool as a model would: the engine checks the arguments and the result.
  *
  * @param tool - The tool, or the name of one that the option `step` offers.
  * @throws `ExpectationError` (rejects) if the turn fails.
@@ -184,8 +184,8 @@ function checkTool(tool: unknown): void {
 }
 
 /**
- * A model step that offers one tool, its own or that of `step`. It has the ID and the state of `step`, whose other code
- * does not run.
+ * A model step that offers one tool: the given one, or one of `step`. It has the ID and the state of `step`, whose
+ * other code does not run.
  */
 function offeringStep(tool: Tool | string, step: StepConstructor | undefined): StepConstructor {
   if (typeof tool === 'string' && step === undefined) {
@@ -225,7 +225,7 @@ function withStateOf(known: BaseStep, step: BaseStep): BaseStep {
   })
 }
 
-/** One turn of such a flow. Fails as an expectation does, with the transcript. */
+/** Runs one turn of such a flow. Fails like an expectation, with the transcript. */
 async function oneTurn(
   operation: string,
   alone: FlowOfOneStep,
@@ -235,7 +235,7 @@ async function oneTurn(
     readonly text: string
     readonly attachments: NonNullable<SayInput['attachments']>
     readonly isEntered: boolean
-    /** What fails if the turn does. Default: the turn. */
+    /** The name of what fails if the turn fails. Default: the turn. */
     readonly what: string | undefined
   },
 ): Promise<{ readonly turn: ConversationTurn; readonly document: SessionDocument }> {
@@ -250,7 +250,7 @@ async function oneTurn(
     talk.record.turns.splice(-1, 1, turn)
     const failure = failureOf(turn, input.what)
     talk.record.unexpected = undefined
-    // A tool that the step does not offer: no turn has failed, the test has.
+    // The step does not offer the tool, so the test failed, not the turn.
     if (ExpectationError.isInstance(failure?.cause)) throw new ExpectationError(failure.cause.message)
     if (failure !== undefined) talk.record.fail(failure)
     talk.record.check(unreadProblem(turn))
@@ -264,8 +264,8 @@ async function oneTurn(
 }
 
 /**
- * The turn. Where the step reads a state that was not given, it says how to give it: the list of steps is not the
- * test's.
+ * Runs the turn. If the step reads a state that the test did not give, the error explains how to give it, because the
+ * test did not write the list of steps.
  */
 function withAdvice(operation: string, turn: ConversationTurn): ConversationTurn {
   const message = turn.reply.message.replace(

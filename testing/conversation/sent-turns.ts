@@ -1,6 +1,6 @@
 /**
- * Puts what became of messages into the record of a conversation, in the order of their turns, and knows the session of
- * the next one.
+ * Adds the outcomes of messages to the record of a conversation, in the order of their turns, and keeps the session of
+ * the next message.
  */
 import type { SentAtOnce, SentMessage } from './client.js'
 import type { ConversationOptions } from './conversation-options.js'
@@ -12,7 +12,7 @@ import { nextNumber } from './turns/turn-names.js'
 export class SentTurns {
   /** The session of the next message; empty before the first. */
   sessionId = ''
-  /** Whether the engine is a new one since the last turn. */
+  /** Whether the engine was replaced since the last turn. */
   restarted = false
   readonly #record: ConversationRecord
   readonly #coverage: ConversationOptions['coverage']
@@ -22,13 +22,13 @@ export class SentTurns {
     this.#coverage = coverage
   }
 
-  /** Remembers what became of a message. */
+  /** Records the outcome of a message. */
   add(sent: SentMessage): ConversationTurn {
     const { reply, stoppedAfter, diedAfter } = sent
     if (reply.session !== '') this.sessionId = reply.session
     const { turns, start } = this.#record
     const isCounted = sent.unread !== undefined && sent.isNoTurn !== true && reply.replayed !== true
-    // The number that nobody could read.
+    // The number that could not be read.
     const number = isCounted ? { number: nextNumber({ session: this.sessionId }, { turns, running: [], start }) } : {}
     const turn = { ...sent, ...number, afterRestart: this.restarted && diedAfter === undefined }
     this.#record.turns.push(turn)
@@ -38,15 +38,15 @@ export class SentTurns {
     return turn
   }
 
-  /** Remembers the attempts at one message, in their order. */
+  /** Records the attempts at one message, in their order. */
   addAttempts(sent: readonly SentMessage[]): void {
     const turns = sent.map((one) => this.add(one))
     if (this.#record.unexpected !== undefined) this.#record.unexpected = causedBy(turns, this.#record.unexpected)
   }
 
   /**
-   * Remembers what became of messages that were sent at once, in the order of their turns; those that became none keep
-   * their places.
+   * Records the outcomes of messages that were sent at once, in the order of their turns; those that became no turn
+   * keep their places.
    *
    * @returns The same in the order of the messages.
    */
@@ -62,7 +62,7 @@ export class SentTurns {
   }
 }
 
-/** The attempt that shows why a message failed: the reply to a repeat is the recorded one, whose error has no cause. */
+/** The attempt that shows the reason for a failure: a repeat gets the recorded reply, whose error has no cause. */
 function causedBy(turns: readonly ConversationTurn[], failed: ConversationTurn): ConversationTurn {
   const { error, message } = failed.reply
   const isAlike = ({ reply }: ConversationTurn): boolean =>

@@ -1,6 +1,6 @@
 /**
- * A stored session in the middle of a conversation, from what a test says of it: the step, states, messages. The engine
- * continues it as one of its own, with all checks that it has for stored sessions.
+ * Builds a stored session in the middle of a conversation from a step, states and messages. The engine continues it
+ * with all its checks for stored sessions.
  */
 import {
   EndStep,
@@ -36,7 +36,7 @@ export type StatesOf<Others extends readonly StepConstructor[]> = {
 }
 
 /**
- * What a session has stored of earlier turns.
+ * The stored part of earlier turns.
  *
  * @inline
  */
@@ -51,20 +51,20 @@ export interface SessionStart<
   /** The turns so far, as the user saw them: messages and replies. Default: none. */
   readonly history?: readonly (readonly [message: string, reply: string])[]
   /**
-   * What the model of the step remembers; only a model step has a memory. Default: the texts of `history`, if the step
-   * is one.
+   * The memory of the step's model; only a model step has one. Default: the texts of `history`, if the step is a model
+   * step.
    */
   readonly memory?: readonly RememberedMessage[]
 }
 
-/** Where the session is. */
+/** The place of the session. */
 interface Place {
   readonly id: string
   readonly owner: string | undefined
   /** When it was stored: ISO 8601, UTC. */
   readonly at: string
   readonly step: StepConstructor | string
-  /** Whether the next turn enters the step, in place of going on in it. Then it must be the flow's initial step. */
+  /** Whether the next turn enters the step instead of continuing in it. Then it must be the flow's initial step. */
   readonly enters?: boolean
 }
 
@@ -72,8 +72,8 @@ interface Place {
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow has not, for an end step that is not entered, for a state that
- * JSON cannot carry, and for the memory of a step without a model.
+ * @throws `ExpectationError` for a step that the flow does not have, for an end step that is not entered, for a state
+ * that is not plain JSON, and for the memory of a step without a model.
  */
 export function startedSession(
   operation: string,
@@ -163,7 +163,7 @@ function textMessage(role: Message['role'], text: string, turn: number): Message
   return { role, parts: [{ type: 'text', text }], turn }
 }
 
-/** A copy of what JSON can carry. @param name - Of the value, in the path that a failure names. */
+/** A plain JSON copy. @param name - The name of the value in the path of an error. */
 function plain<T>(what: string, name: string, value: T): T {
   const refuse = (problem: string) => new ExpectationError(`${what} must be plain JSON, but ${problem}.`)
   return copyJson(value, name, Number.POSITIVE_INFINITY, refuse) as T

@@ -1,4 +1,4 @@
-/** Checks the events of a streamed turn against what a stream promises. */
+/** Checks the events of a streamed turn against the promises of a stream. */
 import type { FlowStreamEvent } from '../../src/index.js'
 import { show } from '../expectations/expectation-error.js'
 
@@ -12,13 +12,14 @@ export class StreamCheck {
   /** Whether the events are those of another request. */
   #isJoined = false
 
-  /** Takes an event; returns what is wrong with it, if anything is. */
+  /** Takes an event; returns its problem, if it has one. */
   see(event: FlowStreamEvent): string | undefined {
     const isFirst = this.events.length === 0
     this.events.push(event)
     switch (event.type) {
       case 'session':
-        // Only a turn that runs anew, after the one that its request had joined was cancelled, opens its session again.
+        // The session opens twice only if a request joined a turn, that turn was cancelled, and the request then ran
+        // its own.
         if (!isFirst && (!this.#isJoined || event.replayed === true)) {
           return `The session was not the first event of the stream: ${this.pieces}.`
         }

@@ -226,7 +226,7 @@ describe('expectState', () => {
       "ExpectationError: The state of step 'AskName' is not what was expected:
         name: expected "Ada Lovelace", got nothing
         the whole state: {}
-      Doubles answered for these tools: capture_name. What the tools write to the state is not written then, unless the double is a function that writes it: (args, turn) => { turn.stateOf(Step).name = ... }
+      Doubles answered for these tools: capture_name. A double does not write the state that its tool would write, unless it is a function that does so: (args, turn) => { turn.stateOf(Step).name = ... }
       Where: flow 'Onboarding', step 'AskName', turn 1"
     `)
     const writing = new Conversation(Onboarding, {

@@ -1,32 +1,27 @@
-/**
- * Asks a judge whether a statement is true of a reply. One that throws, or that never answers, is a failure of the
- * test.
- */
+/** Asks a judge whether a statement about a reply is true. A judge that throws, or never answers, fails the test. */
 import { thrownText } from '../../expectations/author-frames.js'
 import { ExpectationError, show } from '../../expectations/expectation-error.js'
 import { defaultJudgeHangAfterMs, unlessHanging } from '../../virtual-clock/hang-watch.js'
 import type { Problem } from './problem.js'
 
-/**
- * Finds whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or one of your own.
- */
+/** Decides whether a statement about a reply is true: a `Judge` of `turnkeeper/testing/judge`, or your own. */
 export interface ReplyJudge {
   /**
-   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never, as
-   * for a `Judge`, whose option `hangAfterMs` ends each call of its model. Default 30 000.
+   * Milliseconds of real time after which `expectMeaning` fails if `problemOf` has not settled. `Infinity`: never; a
+   * `Judge` uses this, because its option `hangAfterMs` ends each call of its model. Default 30 000.
    */
   readonly hangAfterMs?: number
-  /** What is wrong; `undefined` if the statement is true of the reply. */
+  /** Returns the problem; `undefined` if the statement is true. */
   problemOf(question: {
     /** The statement. */
     readonly meaning: string
-    /** What the user said. */
+    /** The user's message. */
     readonly message: string
     readonly reply: string
   }): Promise<{ readonly text: string; readonly cause?: unknown } | undefined>
 }
 
-/** What is wrong with the reply, or with the judge; `undefined` if the statement is true. */
+/** The problem with the reply, or with the judge; `undefined` if the statement is true. */
 export async function meaningProblem(
   judge: ReplyJudge,
   question: Parameters<ReplyJudge['problemOf']>[0],

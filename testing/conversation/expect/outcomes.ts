@@ -1,4 +1,4 @@
-/** Whether the messages of `atOnce` became what a test expects. */
+/** Checks the outcomes of the messages of `atOnce`. */
 import type { FlowErrorCode } from '../../../src/index.js'
 import { count, show } from '../../expectations/expectation-error.js'
 import { firstUnknownName } from '../../expectations/known-names.js'
@@ -7,13 +7,13 @@ import type { ConversationTurn } from '../turns/conversation-turn.js'
 import { failureOf, type Problem } from './problem.js'
 import { type ExpectedReply, errorProblem, isWholeReply, replyProblem } from './reply.js'
 
-/** An outcome that is expected of a message of `atOnce`: its reply, or more of it. @inline */
+/** The expected outcome of a message of `atOnce`: its reply, or more of it. @inline */
 export type ExpectedOutcome =
   | ExpectedReply
   | {
       readonly reply?: ExpectedReply
       readonly code?: never
-      /** Whether it got the reply of another message with the same key. Default: either. */
+      /** Whether it got the reply of another message with the same key. Default: not checked. */
       readonly replayed?: boolean
     }
   | {
@@ -26,7 +26,7 @@ export type ExpectedOutcome =
 
 const outcomeNames = { reply: true, code: true, replayed: true }
 
-/** What became of the messages of `atOnce`. */
+/** Checks the outcomes of the messages of `atOnce`. */
 export function outcomesProblem(
   turns: readonly ConversationTurn[],
   expected: readonly ExpectedOutcome[],

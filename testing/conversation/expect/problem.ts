@@ -1,22 +1,20 @@
-/**
- * What is wrong with a turn, in words: what every expectation answers with, or nothing. The conversation throws it.
- */
+/** The problem of a turn, in words. Every expectation returns one, or nothing; the conversation throws it. */
 import { causesText, thrownText } from '../../expectations/author-frames.js'
 import { ExpectationError, show } from '../../expectations/expectation-error.js'
 import type { ConversationTurn } from '../turns/conversation-turn.js'
 
-/** What is wrong, and the two values that differ, where there are two. */
+/** A problem, and the two differing values, if there are two. */
 export interface Problem {
   readonly text: string
   readonly expected?: unknown
   readonly actual?: unknown
-  /** The error behind it, for runners that show it. */
+  /** The cause, for test runners that show it. */
   readonly cause?: unknown
-  /** The turn that it is about. Default: the last one. */
+  /** The turn with the problem. Default: the last one. */
   readonly turn?: ConversationTurn
 }
 
-/** The problem of a turn that failed unexpectedly. @param what - What failed, in words. Default: the turn. */
+/** The problem of an unexpectedly failed turn. @param what - The name of what failed. Default: the turn. */
 export function failureOf({ said, reply }: ConversationTurn, what = `The turn ${show(said, 60)}`): Problem | undefined {
   if (reply.success) return undefined
   const { error } = reply
@@ -26,13 +24,13 @@ export function failureOf({ said, reply }: ConversationTurn, what = `The turn ${
   }
 }
 
-/** The same where an expectation needs a turn that succeeded: with what was expected. */
+/** The same for an expectation that needs a successful turn; adds what was expected. */
 export function failureInstead(turn: ConversationTurn, wanted: string, expected?: unknown): Problem | undefined {
   const failure = failureOf(turn)
   return failure && { ...failure, text: `Expected ${wanted}, but the turn failed.\n${failure.text}`, expected }
 }
 
-/** The problem of a turn after which the session could not be read, for what needs the session. */
+/** The problem of a turn after which the session could not be read, for expectations that need the session. */
 export function unreadProblem({ said, unread }: ConversationTurn): Problem | undefined {
   if (unread === undefined) return undefined
   const { error } = unread

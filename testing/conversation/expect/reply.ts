@@ -1,4 +1,4 @@
-/** Whether the reply of a turn, or its failure, is what a test expects. */
+/** Checks the reply of a turn, or its failure. */
 import type { FlowErrorCode, ToolOptions } from '../../../src/index.js'
 import { causesText } from '../../expectations/author-frames.js'
 import { unknownCodeText } from '../../expectations/error-codes.js'
@@ -17,7 +17,7 @@ export type ReplySchema = NonNullable<ToolOptions['input']>
  */
 export type ExpectedReply = string | RegExp | ReplySchema
 
-/** The reply: its whole text, a part of it, or a schema of its JSON. */
+/** Checks the reply: its whole text, a part of it, or its JSON by a schema. */
 export function replyProblem(turn: ConversationTurn, expected: ExpectedReply): Problem | undefined {
   if (!isWholeReply(expected)) {
     return { text: `A reply is expected as a text, a RegExp or a Standard Schema; got ${show(expected)}.` }
@@ -40,7 +40,7 @@ function wantedReply(expected: string | RegExp): string {
   return typeof expected === 'string' ? `the reply ${show(expected, 1000)}` : `a reply that matches ${expected}`
 }
 
-/** Whether only a failure is not expected: an empty pattern matches every reply. */
+/** Whether any reply will do: an empty pattern matches every reply. */
 function isAnyReply(expected: ExpectedReply): boolean {
   return expected instanceof RegExp && expected.source === '(?:)'
 }
@@ -54,7 +54,7 @@ function schemaProblem(schema: ReplySchema, message: string): Problem | undefine
   }
   const result = schema['~standard'].validate(value)
   if (result instanceof Promise) {
-    // Its rejection must not become an unhandled one.
+    // Prevents an unhandled rejection.
     result.catch(() => undefined)
     return { text: 'The schema of the reply validates asynchronously; use one that answers at once.' }
   }
@@ -66,14 +66,14 @@ function schemaProblem(schema: ReplySchema, message: string): Problem | undefine
   return { text: `The reply does not fit the schema:\n${issues.join('\n')}\n  it was ${show(message, 1000)}` }
 }
 
-/** Whether a value is a reply as a test expects it, and not an object around one. */
+/** Whether a value is an expected reply, and not an object around one. */
 export function isWholeReply(expected: unknown): expected is ExpectedReply {
   if (typeof expected === 'string' || expected instanceof RegExp) return true
   // The schemas of ArkType are functions.
   return (isObject(expected) || typeof expected === 'function') && '~standard' in expected
 }
 
-/** The error that the turn failed with. */
+/** Checks the error of a failed turn. */
 export function errorProblem(
   { reply, said }: ConversationTurn,
   code: FlowErrorCode,
@@ -102,7 +102,7 @@ export function errorProblem(
   }
 }
 
-/** Whether the message got the reply of an earlier turn. */
+/** Checks that the message got the reply of an earlier turn. */
 export function replayedProblem({ reply, said, key }: ConversationTurn): Problem | undefined {
   if (reply.replayed === true) return undefined
   const why = key === undefined ? ' It had no key: say(text, { key }).' : ''

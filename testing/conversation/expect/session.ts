@@ -1,4 +1,4 @@
-/** Whether the session after a turn is what a test expects: its step, the state of a step, its end. */
+/** Checks the session after a turn: its step, the state of a step, its end. */
 import { End, type SessionDocument, type StepConstructor } from '../../../src/index.js'
 import { differences, list, show } from '../../expectations/expectation-error.js'
 import { isObject, isStepClass, shownStep } from '../../expectations/value-kinds.js'
@@ -6,8 +6,8 @@ import type { ConversationTurn } from '../turns/conversation-turn.js'
 import { failureInstead, type Problem, unreadProblem } from './problem.js'
 
 /**
- * Some of a value: objects may leave properties out, at every depth, and say `undefined` of what must not be there;
- * lists are whole; a text may be a RegExp.
+ * A partial value: objects may leave properties out at every depth, and use `undefined` for a property that must be
+ * missing; lists are complete; a text may be a RegExp.
  */
 export type PartOf<T> = T extends string
   ? T | RegExp
@@ -17,7 +17,7 @@ export type PartOf<T> = T extends string
       ? { readonly [Key in keyof T]?: PartOf<T[Key]> | undefined }
       : T
 
-/** The current step. */
+/** Checks the current step. */
 export function stepProblem(
   document: SessionDocument | undefined,
   expected: StepConstructor | string,
@@ -37,9 +37,9 @@ export function stepProblem(
 }
 
 /**
- * Some of a step's state.
+ * Checks part of a step's state.
  *
- * @param doubles - The tools that did not run themselves: what they would have written to the state is missing.
+ * @param doubles - The tools that were replaced by doubles. Their writes to the state are missing.
  */
 export function stateProblem(
   document: SessionDocument | undefined,
@@ -75,10 +75,10 @@ export function stateProblem(
 
 function doublesText(doubles: readonly string[]): string {
   if (doubles.length === 0) return ''
-  return `\nDoubles answered for these tools: ${list(doubles)}. What the tools write to the state is not written then, unless the double is a function that writes it: (args, turn) => { turn.stateOf(Step).name = ... }`
+  return `\nDoubles answered for these tools: ${list(doubles)}. A double does not write the state that its tool would write, unless it is a function that does so: (args, turn) => { turn.stateOf(Step).name = ... }`
 }
 
-/** Whether the conversation is completed. */
+/** Checks that the conversation is completed. */
 export function completedProblem(turn: ConversationTurn): Problem | undefined {
   const failure = failureInstead(turn, 'the conversation to be completed')
   if (failure !== undefined) return failure

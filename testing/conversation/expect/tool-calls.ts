@@ -1,18 +1,18 @@
-/** Whether the tool calls of a turn are what a test expects. */
+/** Checks the tool calls of a turn. */
 import { count, differences, list, show } from '../../expectations/expectation-error.js'
 import { firstUnknownName } from '../../expectations/known-names.js'
 import { isListOf, isObject } from '../../expectations/value-kinds.js'
 import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from '../turns/conversation-turn.js'
 import { type Problem, unreadProblem } from './problem.js'
 
-/** A tool call that is expected: its name, or more of it. @inline */
+/** An expected tool call: its name, or more of it. @inline */
 export type ExpectedToolCall =
   | string
   | {
       readonly name: string
       /** Some of the arguments, as the model wrote them. */
       readonly input?: unknown
-      /** Part of the request that the model received; a text may be a RegExp. */
+      /** The result that the model received, or part of it; a text may be a RegExp. */
       readonly output?: unknown
       /** Whether the call was refused or failed. */
       readonly isError?: boolean
@@ -20,7 +20,7 @@ export type ExpectedToolCall =
 
 const callNames = { name: true, input: true, output: true, isError: true }
 
-/** The tool calls of the turn, all of them, in order. */
+/** Checks the tool calls of the turn: all of them, in order. */
 export function toolCallsProblem(turn: ConversationTurn, expected: readonly ExpectedToolCall[]): Problem | undefined {
   const calls = toolCallsOf(turn)
   if (!isListOf(expected, (call) => typeof call === 'string' || isObject(call))) {
@@ -34,7 +34,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
       ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as ConversationToolCall, index + 1))
       : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`, ...expectedNames(wanted)]
   if (differing.length === 0) return undefined
-  // What the calls returned is in the session.
+  // The results of the calls are in the session.
   const unread = unreadProblem(turn)
   const unreadText = unread === undefined ? '' : `\n${unread.text}`
   const made = calls.map((call, index) => `  ${index + 1}. ${shownCall(call)}`)

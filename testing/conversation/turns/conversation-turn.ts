@@ -1,4 +1,4 @@
-/** What a conversation keeps of a turn: types, and functions that read them. */
+/** The record of a turn: types, and functions that read them. */
 import { TurnAbortedError } from '../../../src/errors/engine-errors.js'
 import type {
   AnyFlowError,
@@ -19,7 +19,7 @@ export interface ConversationReply extends RunResponseType {
   readonly error?: AnyFlowError
   /** Set if `message` is bytes in base64. */
   readonly encoding?: 'base64'
-  /** Set if the message was a repeat, by its key, and got the reply of an earlier turn: nothing was run for it. */
+  /** Set if the message was a repeat by its key and got the reply of an earlier turn; no turn ran. */
   readonly replayed?: true
 }
 
@@ -38,11 +38,11 @@ export interface LoggedCall {
   readonly request: RecordedRequest
   /** Absent if the call failed. */
   response?: ModelResponse
-  /** The limit within which it had no answer, in words; absent if the engine did not abort it for that. */
+  /** The exceeded time limit, in words; absent if the engine did not abort the call for one. */
   exceeded?: string
 }
 
-/** What happened in a turn, in order. */
+/** The events of a turn, in order. */
 export type TurnEvent = { readonly sessionId: string; readonly turnId: string } & (
   | { readonly kind: 'enter'; readonly step: string }
   | { readonly kind: 'asked'; readonly call: LoggedCall }
@@ -55,7 +55,7 @@ export interface ConversationTurn {
   readonly said: string
   readonly reply: ConversationReply
   readonly events: readonly TurnEvent[]
-  /** The session as it was stored after the turn; absent if nothing was stored, or it could not be read. */
+  /** The stored session after the turn; absent if nothing was stored, or it could not be read. */
   readonly document: SessionDocument | undefined
   /** Why the session could not be read after the turn; absent if it could. */
   readonly unread?: { readonly error: unknown }
@@ -68,9 +68,9 @@ export interface ConversationTurn {
   readonly diedAfter?: string
   /** The idempotency key of the message; absent if it had none. */
   readonly key?: string
-  /** What happened to the message on its way, or why it was sent again. */
+  /** The network fault of the message, or the reason for sending it again. */
   readonly note?: string
-  /** The number that the session gave to the turn; absent if the message became none, or nothing was stored of it. */
+  /** The number that the session gave to the turn; absent if the message became no turn, or nothing was stored. */
   readonly number?: number
   /** Set if the message did not become a turn of the session. */
   readonly isNoTurn?: true
@@ -82,11 +82,11 @@ export type TurnEnd =
   /** The session of the turn, if the stream named it, and the text so far. */
   | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string; readonly diedAfter?: string }
 
-/** The turn under way, as far as it is known. */
+/** The running turn, as far as it is known. */
 export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 'afterRestart'> {
   /** The session that the message was sent to; empty if it begins one. */
   readonly session: string
-  /** The text that was streamed so far; absent if the turn is not read event by event. */
+  /** The streamed text so far; absent if the turn is not read event by event. */
   readonly text?: string
 }
 
@@ -100,7 +100,7 @@ export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events'
   }
   const byId = calls.map((call) => take(({ toolCallId }) => toolCallId === call.toolCallId))
   return calls.map(({ toolName: name, input }, index) => {
-    // The engine renames a call whose ID is missing or used already.
+    // The engine renames a call whose ID is missing or already used.
     const result = byId[index] ?? take(({ toolName }) => toolName === name)
     if (result === undefined) return { name, input }
     const { output, isError } = result
@@ -141,15 +141,15 @@ function resultsIn(document: SessionDocument, turnId?: string): ConversationTurn
   })
 }
 
-/** What a conversation keeps of a turn that has ended, but for how the conversation came to it. */
+/** The record of an ended turn, without the fields that the conversation adds. */
 export type EndedTurn = Omit<ConversationTurn, 'afterRestart'>
 
 /**
- * What a conversation keeps of a turn that has ended.
+ * The record of an ended turn.
  *
- * @param turn.events - What happened in it.
- * @param turn.document - The session as it is stored now; `undefined` if nothing is.
- * @param turnId - Where others ran at the same time. Default: the last turn of the document.
+ * @param turn.events - The events of the turn.
+ * @param turn.document - The currently stored session; `undefined` if there is none.
+ * @param turnId - The ID of the turn, if others ran at the same time. Default: the last turn of the document.
  */
 export function endedTurn(
   turn: Pick<ConversationTurn, 'said' | 'events' | 'document' | 'unread'>,
@@ -178,7 +178,7 @@ function numberOf(document: SessionDocument, turnId: string | undefined): { read
   return number === undefined ? {} : { number }
 }
 
-/** The number that a session gave to a turn; `undefined` where the session has not kept the turn. */
+/** The number that a session gave to a turn; `undefined` if the session no longer has the turn. */
 export function numberIn(document: SessionDocument, turnId: string | undefined): number | undefined {
   return turnId === undefined ? undefined : document.history.find((one) => one.id === turnId)?.turn
 }

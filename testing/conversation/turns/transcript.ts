@@ -1,6 +1,6 @@
 /**
- * A conversation as Markdown, for snapshots and for failures: the same text for the same conversation, with any IDs and
- * times. What belongs to a turn is in `conversation/turns/conversation-turn.ts`.
+ * Writes a conversation as Markdown, for snapshots and failures. The text does not depend on IDs and times.
+ * `conversation/turns/conversation-turn.ts` has the record of a turn.
  */
 import { HttpContentType } from '../../../src/index.js'
 import { show } from '../../expectations/expectation-error.js'
@@ -17,7 +17,7 @@ import { namesOf, type TurnName, type TurnsSoFar } from './turn-names.js'
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g
 
 /**
- * The transcript of a flow's turns, and of those under way.
+ * The transcript of a flow's turns, running ones included.
  *
  * @param beginsAt - The step at which the conversation begins in the middle, if it does.
  */
@@ -53,7 +53,7 @@ function headingOf(
   return `## ${name}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`
 }
 
-/** The message, and what happened. */
+/** The message and the events. */
 function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>): string[] {
   const calls = toolCallsOf(turn)
   let made = 0
@@ -101,7 +101,7 @@ function endOf({ reply, document, unread, stoppedAfter, diedAfter }: Conversatio
   return at === undefined || at === null ? textOf(reply) : `${textOf(reply)}\n\n${end}`
 }
 
-/** What the user sees. */
+/** The part that the user sees. */
 function textOf({ message, contentType, encoding }: ConversationReply): string {
   if (encoding !== undefined) return `Reply: ${contentType}, ${message.length} characters of ${encoding}`
   return contentType === HttpContentType.Plain

@@ -1,4 +1,4 @@
-/** How the turns of a conversation are named, and those under way: by the numbers that their sessions give them. */
+/** Names the turns of a conversation, running ones included, by the numbers that their sessions give them. */
 import type { SessionDocument } from '../../../src/index.js'
 import type { ConversationTurn, RunningTurn } from './conversation-turn.js'
 
@@ -14,17 +14,17 @@ export interface TurnsSoFar {
 /** The name of a turn. */
 export interface TurnName {
   /**
-   * `Turn 2`, as the session numbers its turns; `Turn 2 again` for a repeat of its message that got the recorded reply;
-   * `No turn` for a message that became none.
+   * `Turn 2`, by the number in the session; `Turn 2 again` for a repeat that got the recorded reply; `No turn` for a
+   * message that became none.
    */
   readonly name: string
   /** Which of the conversation's sessions it is in, from 1; `undefined` if no session is known. */
   readonly session: number | undefined
-  /** The session in words, where the turn before it is in another one. */
+  /** The session in words, if the turn before it is in another one. */
   readonly note: string | undefined
 }
 
-/** The names of all turns, those under way at the end. */
+/** The names of all turns; running ones come last. */
 export function namesOf(soFar: TurnsSoFar): readonly TurnName[] {
   const { turns, running } = soFar
   const names = [...endedNames(turns), ...running.map((one, index) => runningName(one, index, soFar))]
@@ -40,7 +40,7 @@ export function namesOf(soFar: TurnsSoFar): readonly TurnName[] {
   })
 }
 
-/** Numbers sessions as they first occur. An empty ID is that of another session each time. */
+/** Numbers sessions in the order of their first occurrence. Each empty ID counts as a new session. */
 function sessionNumbers(ids: readonly (string | undefined)[]): readonly (number | undefined)[] {
   const sessions: string[] = []
   return ids.map((id) => {
@@ -50,7 +50,7 @@ function sessionNumbers(ids: readonly (string | undefined)[]): readonly (number 
   })
 }
 
-/** The session in which a message under way goes on, as it was before; `undefined` if the message begins one. */
+/** The earlier state of the session that a running message continues; `undefined` if the message begins one. */
 export function sessionBefore(running: Pick<RunningTurn, 'session'>, soFar: TurnsSoFar): SessionDocument | undefined {
   const known = knownSession(running, soFar)
   return known?.runStatus === 'running' ? known : undefined
@@ -63,7 +63,7 @@ function knownSession(
   return lastRead(turns, session) ?? (start?.id === session ? start : undefined)
 }
 
-/** A session as it was read last; `undefined` if no turn has read it. */
+/** The last read state of a session; `undefined` if no turn has read it. */
 export function lastRead(turns: readonly ConversationTurn[], session: string): SessionDocument | undefined {
   return turns.findLast(({ document }) => document?.id === session)?.document
 }
@@ -74,14 +74,14 @@ function idOf(running: RunningTurn, soFar: TurnsSoFar): string {
   return hasEnded ? '' : running.session
 }
 
-/** Of the messages that were sent to one session, the first has the turn. */
+/** The first of the messages sent to one session has the turn. */
 function runningName(one: RunningTurn, index: number, soFar: TurnsSoFar): string {
   const { running } = soFar
   const isWaiting = one.session !== '' && running.findIndex(({ session }) => session === one.session) < index
   return isWaiting ? 'No turn so far' : `Turn ${nextNumber(one, soFar)}`
 }
 
-/** The number of the next turn of a session, also where the session could not be read after the last one. */
+/** The number of the next turn of a session, even if the session could not be read after the last one. */
 export function nextNumber(running: Pick<RunningTurn, 'session'>, soFar: TurnsSoFar): number {
   const last = soFar.turns.findLast(({ reply }) => reply.success && reply.session === running.session)
   if (last?.unread !== undefined) return last.reply.completed ? 1 : (last.number ?? 0) + 1

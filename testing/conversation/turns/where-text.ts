@@ -1,13 +1,13 @@
-/** Where in a conversation something failed, in one line: the transcript below it shows the whole way there. */
+/** Describes the place of a failure in one line; the transcript below it shows the whole conversation. */
 import type { ConversationTurn, TurnEvent } from './conversation-turn.js'
 import { lastRead, namesOf, sessionBefore, type TurnsSoFar } from './turn-names.js'
 
-/** What is known of it. */
+/** The known facts about the place. */
 export interface Whereabouts extends TurnsSoFar {
   readonly flowName: string
-  /** The turn that a failure is about, one of `turns`, if none is under way. */
+  /** The failed turn, one of `turns`, if none is running. */
   readonly turn: ConversationTurn | undefined
-  /** Whether the failure is about what came, or did not come, after the turn. */
+  /** Whether the failure happened after the turn. */
   readonly isAfter: boolean
 }
 
@@ -32,7 +32,7 @@ export function whereText(whereabouts: Whereabouts): string {
   return `${flow}${stepText(step)}, ${isAfter ? 'after ' : ''}${nameIn(whereabouts, turns.indexOf(turn))}`
 }
 
-/** The name of a turn; where one of another session has it too, with its session. */
+/** The name of a turn, with its session if a turn of another session has the same name. */
 function nameIn(soFar: TurnsSoFar, index: number): string {
   const names = namesOf(soFar)
   const { name, session } = names[index] as (typeof names)[number]
@@ -41,8 +41,8 @@ function nameIn(soFar: TurnsSoFar, index: number): string {
 }
 
 /**
- * The step at which a turn left the session. Of turns at once in one session, only the last one was read: it has the
- * others in its history.
+ * The step at which a turn left the session. If several turns ran in one session at once, only the last was read; its
+ * history has the others.
  */
 function storedStep(
   { document, number, reply }: ConversationTurn,

@@ -1,5 +1,6 @@
 /**
- * What a conversation shares with its forks and with the engines after a restart: the data, and the counts of the IDs.
+ * The state that a conversation shares with its forks and with engines after a restart: the data, and the counts of
+ * IDs.
  */
 import {
   type FlowEngineOptions,
@@ -10,7 +11,7 @@ import {
 import type { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 import type { ConversationWorldOptions } from './world-options.js'
 
-/** What an ID is for. */
+/** The kinds of IDs. */
 export type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
 
 /** The data of one conversation. */
@@ -20,18 +21,18 @@ export class ConversationData {
   /** How many IDs of each kind were made; `undefined` if other tests may share the data. */
   readonly #ids: Map<IdKind, number> | undefined
 
-  /** @param from - Of the conversation that this one continues. */
+  /** @param from - The data of the conversation that this one continues. */
   constructor({ createStore }: ConversationWorldOptions, clock: VirtualClock, from?: ConversationData) {
     this.createStore = createStore ?? from?.createStore ?? memoryStores(clock)
     this.#ids = createStore === undefined ? (from === undefined ? new Map() : from.#ids) : undefined
   }
 
-  /** Whether nobody else has the data. */
+  /** Whether this conversation alone has the data. */
   get isOwn(): boolean {
     return this.#ids !== undefined
   }
 
-  /** An ID: counted if the data is the conversation's own, random if not. */
+  /** An ID: counted if the conversation alone has the data, otherwise random. */
   nextId(kind: IdKind): string {
     if (this.#ids === undefined) return crypto.randomUUID()
     const number = (this.#ids.get(kind) ?? 0) + 1
@@ -40,7 +41,7 @@ export class ConversationData {
   }
 }
 
-/** Stores over the same data, which outlives every engine, and so counts as durable. */
+/** Stores over the same data. It outlives every engine, so it counts as durable. */
 function memoryStores(clock: VirtualClock): () => SessionStore {
   const data = new Map<string, SessionDocument>()
   return () => {

@@ -1,6 +1,6 @@
 /**
- * The engines of a conversation, one at a time, over the same data: it makes them, closes them, and reads and writes
- * what is stored below them.
+ * The engines of a conversation, one at a time, over the same data. Makes and closes them, and reads and writes the
+ * stored data directly.
  */
 import {
   type FlowConstructor,
@@ -22,7 +22,7 @@ import type { EventLog } from './event-log.js'
 import type { TurnDriver } from './turn-driver.js'
 import type { ConversationWorldOptions } from './world-options.js'
 
-/** In place of random numbers: each delay between two attempts is half of its maximum. */
+/** Replaces random numbers: each delay between two attempts is half of its maximum. */
 export const fixedRandom: () => number = () => 0.5
 
 /** An engine and the stores below it. */
@@ -33,7 +33,7 @@ export interface RunningEngine {
   readonly inner: SessionStore
 }
 
-/** What an engine is made of. */
+/** The parts of an engine. */
 export interface EngineSurroundings {
   readonly flow: FlowConstructor
   readonly options: ConversationWorldOptions
@@ -42,7 +42,7 @@ export interface EngineSurroundings {
   readonly driver: TurnDriver
   readonly log: EventLog
   readonly model: ScriptedModel
-  /** Where the conversation was made. */
+  /** The line of the test that made the conversation. */
   readonly made: CallPlace
   newId(kind: IdKind): string
 }
@@ -53,11 +53,11 @@ export class ConversationEngines {
   #running: Promise<RunningEngine> | undefined
   #current: RunningEngine | undefined
   #hasEnded = false
-  /** What is stored before the first engine; `undefined` if nothing is. */
+  /** The session stored before the first engine; `undefined` if there is none. */
   #beginning: SessionDocument | undefined
-  /** The first fault that never struck, of the stores that are not used any more. */
+  /** The first fault that never struck in a replaced store. */
   #unusedFault: ExpectationError | undefined
-  /** The store of a process that died: its outage is not the test's. */
+  /** The store of a killed process; its outage is not a fault of the test. */
   #deadStore: FakeSessionStore | undefined
   /** The providers that the script answers for in the current engine. */
   readonly #scripted = new Set<string>()
@@ -82,7 +82,7 @@ export class ConversationEngines {
     return this.#running
   }
 
-  /** What is stored, read without the journal and the faults. */
+  /** The stored session, read without the journal and the faults. */
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     if (sessionId === '') return undefined
     const { inner } = await this.open()
@@ -91,7 +91,7 @@ export class ConversationEngines {
     return this.#surroundings.data.isOwn ? loading : this.#unlessHanging('load() of the store', loading)
   }
 
-  /** For a message that was under way at the end. */
+  /** The error for a message that was still running at the end. */
   async #loadAfterEnd(sessionId: string): Promise<SessionDocument | undefined> {
     const store = await this.#surroundings.data.createStore()
     try {
@@ -107,7 +107,7 @@ export class ConversationEngines {
     await this.#createIn(inner, document)
   }
 
-  /** Closes the engine, also one that is being made; the next use makes another one over the same data. */
+  /** Closes the engine, even one that is still being made; the next use makes another one over the same data. */
   async stop(): Promise<void> {
     const starting = this.#running
     this.#running = undefined
@@ -123,7 +123,7 @@ export class ConversationEngines {
     }
   }
 
-  /** Closes the engine for good: a message that is still under way finds it closed, and gets no other one. */
+  /** Closes the engine for good: a running message finds it closed, and gets no new one. */
   end(): Promise<void> {
     this.#hasEnded = true
     const running = this.#running
@@ -132,13 +132,14 @@ export class ConversationEngines {
     return closing
   }
 
-  /** Fails for a fault that never struck, also one of a store before a restart. It is called after the end. */
+  /** Fails for a fault that never struck, including faults of stores before a restart. Called after the end. */
   assertFaultsUsed(): void {
     if (this.#unusedFault !== undefined) throw this.#unusedFault
   }
 
   /**
-   * The process dies. Whether the faults of its store struck is noted now: its outage is not the test's.
+   * Kills the process. Records now whether the faults of its store struck, because the outage itself is not a fault of
+   * the test.
    *
    * @returns The store that is lost; `undefined` before the first engine.
    */
@@ -181,12 +182,12 @@ export class ConversationEngines {
     for (const selection of modelsOfPolicies(flow)) this.scriptProviderOf(selection)
     coverage?.watch(engine)
     onEngine?.(engine)
-    // The conversation has ended meanwhile: nothing may run in this engine, and nobody else closes it.
+    // The conversation ended meanwhile: nothing may run in this engine, and only this code closes it.
     if (this.#hasEnded) await engine.close()
     return running
   }
 
-  /** Fails with the line at which the conversation was made for options that the engine refuses, and for a flow. */
+  /** Adds the line that made the conversation to errors about options, and about the flow. */
   async #makeEngine(store: FakeSessionStore): Promise<FlowEngine> {
     const { flow, options: given, clock, log, made, newId } = this.#surroundings
     const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
@@ -199,7 +200,7 @@ export class ConversationEngines {
         generateId: newId,
         flows: [flow],
         providers: providers.map((provider) => log.watchProvider(provider)),
-        // The parameters are checked, and the script answers.
+        // The parameters are still checked; the script answers.
         models: models.map(({ create, ...model }) =>
           this.#isGiven(model.provider) && create ? { ...model, create } : model,
         ),
@@ -226,7 +227,7 @@ export class ConversationEngines {
     return this.#surroundings.data.isOwn ? creating : this.#unlessHanging('create() of the store', creating)
   }
 
-  /** What is waited for outside of turns: within one, the driver reports who waits for what. */
+  /** Waits outside of turns. Within a turn, the driver reports what hangs. */
   #unlessHanging<T>(what: string, promise: Promise<T>): Promise<T> {
     const { hangAfterMs: afterMs = defaultHangAfterMs } = this.#surroundings.options
     return unlessHanging(promise, {

@@ -1,7 +1,7 @@
 /**
- * The surroundings of a conversation: the clock, the data, the tools and the models. It makes them, and sends requests
- * to the engine, which `conversation/world/conversation-engines.ts` makes. `conversation/world/turn-driver.ts` waits
- * for them.
+ * Makes the surroundings of a conversation (the clock, the data, the tools and the models) and sends requests to the
+ * engine. `conversation/world/conversation-engines.ts` makes the engine, and `conversation/world/turn-driver.ts` waits
+ * for the requests.
  */
 import type { FlowConstructor, FlowRunInput } from '../../../src/index.js'
 import { type CallPlace, callPlace } from '../../expectations/call-place.js'
@@ -20,9 +20,9 @@ import type { ConversationWorldOptions } from './world-options.js'
 
 /** A request, and how it ended. */
 export interface RequestSoFar {
-  /** The turn that was to run it; `undefined` if the engine refused it before. */
+  /** The turn for it; `undefined` if the engine refused it before a turn. */
   readonly turnId: string | undefined
-  /** `undefined` while it is under way. */
+  /** `undefined` while it is running. */
   end: TurnEnd | undefined
 }
 
@@ -45,14 +45,14 @@ export class ConversationWorld {
   readonly death: ProcessDeath
   /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
   steps: readonly string[] = []
-  /** The requests that were sent last, in their order. */
+  /** The last sent requests, in their order. */
   requests: readonly RequestSoFar[] = []
   /** The engine over the data: makes it, and others after it. */
   readonly engines: ConversationEngines
   readonly #options: ConversationWorldOptions
   readonly #data: ConversationData
   readonly #log: EventLog
-  /** The last turn that an engine made an ID for. */
+  /** The last turn that got an ID from an engine. */
   #turnId: string | undefined
 
   constructor(flow: FlowConstructor, options: ConversationWorldOptions, from?: ConversationWorld) {
@@ -101,7 +101,7 @@ export class ConversationWorld {
     })
   }
 
-  /** What happened, in order; emptied at the beginning of each turn. */
+  /** The events, in order; emptied at the beginning of each turn. */
   get events(): readonly TurnEvent[] {
     return this.#log.events
   }
@@ -111,14 +111,14 @@ export class ConversationWorld {
     return this.#options.generateId?.(kind) ?? this.#data.nextId(kind)
   }
 
-  /** A message begins: what happened before belongs to earlier ones. */
+  /** A message begins: earlier events belong to earlier messages. */
   forget(): void {
     this.#log.events = []
     this.requests = []
     this.effects.forget()
   }
 
-  /** Prepares a turn: summaries that earlier turns have left behind come first. */
+  /** Prepares a turn: summaries of earlier turns finish first. */
   async begin(): Promise<RunningEngine> {
     // Now, and not later: after this a caller may advance the clock.
     this.driver.begin()
@@ -128,7 +128,7 @@ export class ConversationWorld {
     return running
   }
 
-  /** Waits for the summaries that turns have left behind, and advances the clock as far as they need. */
+  /** Waits for summaries that outlive their turns, and advances the clock as far as they need. */
   async settled(): Promise<void> {
     const { current } = this.engines
     if (current !== undefined) await this.driver.drive(current.engine.settled(), { isAfterTurn: true })
@@ -160,17 +160,18 @@ export class ConversationWorld {
   }
 
   /**
-   * What the conversation keeps of a turn that has ended.
+   * The record of an ended turn.
    *
    * @param sessionId - The session that the message was sent to; empty for a new one.
-   * @param turnId - Where others ran at the same time. Default: what happened in the session is of this turn.
+   * @param turnId - The ID of the turn, if others ran at the same time. Default: all events of the session belong to
+   * this turn.
    */
   async turnOf(said: string, end: TurnEnd, sessionId: string, turnId?: string): Promise<EndedTurn> {
     const session = end.reply === undefined ? end.session : end.reply.session
     const isOfTurn = (event: TurnEvent): boolean =>
       turnId === undefined ? session === '' || event.sessionId === session : event.turnId === turnId
     const events = this.events.filter(isOfTurn)
-    // A store that is down is reported by what needs the document.
+    // Expectations that need the document report a store that is down.
     const read = await this.engines.load(session === '' ? sessionId : session).then(
       (document) => ({ document }),
       (error: unknown) => ({ document: undefined, unread: { error } }),
@@ -178,7 +179,7 @@ export class ConversationWorld {
     return endedTurn({ said, events, ...read }, end, turnId)
   }
 
-  /** Has the process die after the next run of an effect: what it would store from then on is lost. */
+  /** Kills the process after the next run of an effect: its later writes are lost. */
   dieAfter(name: string, before: DeathBefore): void {
     this.death.prepare(name, before, () => this.engines.loseStore())
   }
@@ -186,12 +187,12 @@ export class ConversationWorld {
   /**
    * If the process has died, makes a new one over the same data.
    *
-   * @returns The effect after which it died; `undefined` if it lives.
+   * @returns The effect after which it died; `undefined` if it is alive.
    */
   async replaceDeadProcess(): Promise<string | undefined> {
     const name = this.death.forget()
     if (name === undefined) return undefined
-    // Nobody waits for what a dead process leaves behind.
+    // The remaining work of a dead process is not awaited.
     void this.engines.stop().catch(() => undefined)
     await this.engines.open()
     return name

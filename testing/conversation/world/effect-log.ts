@@ -1,7 +1,7 @@
 /**
- * What a flow did in the world during a conversation: the work of `turn.once`, and the tools. It counts what really
- * ran, over retries and restarts, and can have the process die just after an effect.
- * `conversation/world/process-death.ts` decides how it dies.
+ * Records the effects of a flow during a conversation: the work of `turn.once`, and the tools. It counts actual runs
+ * across retries and restarts, and can kill the process just after an effect; `conversation/world/process-death.ts`
+ * does the killing.
  */
 import type { Tool, Turn } from '../../../src/index.js'
 import { ObservedPromise } from '../../../src/util/observed-promise.js'
@@ -25,9 +25,9 @@ interface EffectRun {
   /** The number and the message of the turn. */
   readonly turn: number
   readonly said: string
-  /** Whether it failed: then nothing was done. */
+  /** Whether it failed; then it does not count. */
   readonly threw: boolean
-  /** Whether nobody knew what had become of an earlier run. */
+  /** Whether the outcome of an earlier run was unknown. */
   readonly uncertain: boolean
 }
 
@@ -35,7 +35,7 @@ interface EffectRun {
 interface OnceCall {
   readonly name: string
   readonly turn: Turn
-  /** Where it was called. */
+  /** The line that called it. */
   readonly place: CallPlace
   readonly result: ObservedPromise<unknown>
 }
@@ -58,7 +58,7 @@ export class EffectLog {
   #calls: OnceCall[] = []
   #death: Death | undefined
 
-  /** @param from - Of the conversation that this one continues. */
+  /** @param from - The effects of the conversation that this one continues. */
   constructor(from?: EffectLog) {
     this.#runs = from === undefined ? [] : [...from.#runs]
   }
@@ -73,12 +73,12 @@ export class EffectLog {
     return new Set(this.#runs.map(({ name }) => name))
   }
 
-  /** Has the process die after the next run of an effect. */
+  /** Kills the process after the next run of an effect. */
   dieAfter(death: Death): void {
     this.#death = death
   }
 
-  /** Counts the work that `turn.once` of this turn runs. */
+  /** Counts the runs of `turn.once` in this turn. */
   watch(turn: Turn): void {
     if (this.#watched.has(turn)) return
     this.#watched.add(turn)
@@ -94,7 +94,7 @@ export class EffectLog {
   /** The same tools; their calls are counted. */
   watchTools(tools: readonly Tool[]): readonly Tool[] {
     return tools.map((tool) => {
-      // The engine refuses what is not a tool.
+      // The engine refuses anything that is not a tool.
       if (typeof tool?.execute !== 'function') return tool
       return withExecute(tool, (args, turn, call) =>
         this.#run({ name: tool.name, by: 'tool', turn: turn.number, said: turn.message, uncertain: false }, () =>
@@ -153,7 +153,7 @@ export class EffectLog {
       const { uncertain } = attempt
       return this.#run({ name, by: 'once', turn: turn.number, said: turn.message, uncertain }, () => work(attempt))
     }
-    // The engine refuses what is not a function.
+    // The engine refuses anything that is not a function.
     const result = await once(name, typeof work === 'function' ? run : work, options)
     if (hasRun) await this.#dieIfPrepared(name, 'commit')
     return result
@@ -168,12 +168,12 @@ export class EffectLog {
       throw error
     }
     this.#runs.push({ ...run, threw: false })
-    // The result of a tool is stored with the turn, and not before.
+    // The result of a tool is stored only with the turn.
     await this.#dieIfPrepared(run.name, run.by === 'tool' ? this.#death?.before : 'result')
     return result
   }
 
-  /** Lets the process die if it is to die here. Then nothing of it goes on. */
+  /** Kills the process if this is the prepared effect. After that, none of its code continues. */
   async #dieIfPrepared(name: string, before: DeathBefore | undefined): Promise<void> {
     const death = this.#death
     if (death?.name !== name || death.before !== before) return

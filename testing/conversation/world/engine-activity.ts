@@ -1,4 +1,4 @@
-/** What an engine is doing at the moment, for the report of a turn that hangs: who waits for what. */
+/** Tracks the current activity of an engine, for the report of a hanging turn. */
 import type { FlowEngine } from '../../../src/index.js'
 import { locateTurns } from '../../lock-probe/locate-turns.js'
 import { LockRequests } from '../../lock-probe/lock-requests.js'
@@ -8,9 +8,9 @@ import type { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 export class EngineActivity {
   /** Requests for the locks of sessions. */
   readonly requests: LockRequests = new LockRequests()
-  /** The names of the tools under way, by their calls. */
+  /** The names of the running tools, by their calls. */
   readonly #tools = new Map<string, string>()
-  /** The memories whose summaries are under way, by their turns. */
+  /** The memories with a running summary, by turn. */
   readonly #summaries = new Map<string, string>()
   readonly #clock: VirtualClock
   #happened = 0
@@ -34,7 +34,7 @@ export class EngineActivity {
     return [...this.#summaries.values()]
   }
 
-  /** Follows a new engine. What the one before it left under way has ended. */
+  /** Follows a new engine. The work of the previous one has ended. */
   watch(engine: FlowEngine): void {
     this.requests.endAll()
     this.#tools.clear()

@@ -1,7 +1,4 @@
-/**
- * What happens in the turns of a conversation, in order: the steps that were entered, the calls of models, the tool
- * calls.
- */
+/** Records the events of a conversation's turns, in order: entered steps, model calls, tool calls. */
 import type { FlowEngine, ModelProviderAdapter, ToolCallPart } from '../../../src/index.js'
 import type { LoggedCall, TurnEvent } from '../turns/conversation-turn.js'
 import { watchProvider } from './model-log.js'
@@ -15,7 +12,7 @@ export class EventLog {
   /** The turns that asked a model last, by session. */
   readonly #asking = new Map<string, string>()
 
-  /** @param gate - Models answer behind it. */
+  /** @param gate - Models wait for it before they answer. */
   constructor(gate: ReadingGate) {
     this.#gate = gate
   }
@@ -40,7 +37,7 @@ export class EventLog {
       turns.set(call, turnId)
       if (event === 'asked') this.events.push({ kind: 'asked', sessionId, turnId, call })
       else {
-        // What it answered may be anything: the engine has not checked it yet.
+        // The answer may be anything: the engine has not checked it yet.
         const parts: unknown = call.response?.parts
         const calls = (Array.isArray(parts) ? parts : []).filter(
           (part): part is ToolCallPart => part?.type === 'tool-call',

@@ -1,12 +1,12 @@
-/** Who waits for what in a conversation in which nothing happens any more, in words. */
+/** Describes a hanging conversation: what is running, and what it waits for. */
 import { count, list, show } from '../../expectations/expectation-error.js'
 import type { FakeStoreCall } from '../../fake-session-store/journal.js'
 import { isHolding, isWaiting, type LockRequests, nameOf } from '../../lock-probe/lock-requests.js'
 
-/** What is known of it. */
+/** The known facts about the hang. */
 export interface Hang {
   readonly afterMs: number
-  /** Whether it is what turns have left behind that does not settle. */
+  /** Whether work that outlives its turn does not settle. */
   readonly isAfterTurn: boolean
   readonly requests: LockRequests
   readonly journal: readonly FakeStoreCall[]
