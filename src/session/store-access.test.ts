@@ -68,7 +68,7 @@ describe('load', () => {
     expect([error.code, error.cause]).toEqual(['SESSION_STORE_ERROR', reason])
   })
 
-  test('a store that throws where it should reject has failed, and leaves no timer', async () => {
+  test('a store that throws instead of rejecting has failed, and leaves no timer', async () => {
     const cause = new Error('broken')
     const { access, store, clock } = await bench()
     store.failNext('load', { atOnce: true, error: cause })

@@ -207,7 +207,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.store.operations).toEqual([operation, 'load', operation, 'load', operation, 'load'])
   })
 
-  test('a store that throws where it should reject is read back like any other', async () => {
+  test('a store that throws instead of rejecting is read back like any other', async () => {
     const place = await bench(before)
     place.store.failNext(operation, { atOnce: true })
     await write(place)

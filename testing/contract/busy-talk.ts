@@ -41,7 +41,7 @@ export async function busyTalk(
   }
 }
 
-/** What became of a turn: `ok`, or the code of its failure. */
+/** The outcome of a turn: `ok`, or the code of its failure. */
 export function outcomeOf({ error }: Pick<ExecuteResult, 'error'>): string {
   return error?.code ?? 'ok'
 }

@@ -12,7 +12,7 @@ export interface Talking extends Harness {
   say(userMessage: string, sessionId?: string, more?: Partial<FlowRunInput>): ReturnType<FlowEngine['execute']>
 }
 
-/** A conversation whose one step is `run`. It is rolled back where it fails. */
+/** A conversation whose one step is `run`. A failed turn is rolled back. */
 export function talking(
   run: OnlyRun,
   options: FlowEngineOptions & { readonly backing?: Map<string, SessionDocument> } = {},

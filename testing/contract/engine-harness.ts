@@ -189,7 +189,7 @@ export function harness(
 /**
  * Fails if an engine of the last test holds a timer, a lock or a turn. For `afterEach`.
  *
- * @throws Error that says what is left.
+ * @throws Error that lists what is left.
  */
 export function expectNothingLeft(): void {
   const harnesses = made.splice(0)

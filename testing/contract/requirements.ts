@@ -4,7 +4,7 @@
 // or taken out, and a new one goes to the end of its section.
 //
 // A table row is one requirement, its cells joined by ' | '. Where its last cell holds several sentences, those after
-// the first are requirements of their own and follow it.
+// the first are separate requirements and follow it.
 
 /** One sentence of the contract. */
 export interface Requirement {

@@ -15,7 +15,7 @@ export interface Row {
   readonly id: string
   /** Such as `met` or `met, yours`. */
   readonly verdict: string
-  /** The last cell: where it is met, whose it is, or why it is not met. */
+  /** The last cell: the place that meets it, its owner, or the reason that it is not met. */
   readonly where: string
 }
 
@@ -53,8 +53,7 @@ function caseNames(source: string): string[] {
 }
 
 /**
- * The titles that a file may be named for. A test that needs a program counts: CI counts it as
- * failed where it is skipped.
+ * The titles that a file may be named for. A test that needs a program counts: CI counts it as failed if it is skipped.
  */
 export function titlesIn(path: string, source: string): string[] {
   const titles = findTestTitles(source, { alsoForms: ['skipIf'] })

@@ -1,5 +1,5 @@
 // Helpers of the conformance suite's tests: a store that is right and easily broken, and the verdict of one case on a
-// store. Each test says which case must find which fault.
+// store. Each test names the case that must find its fault.
 import { expect } from 'vitest'
 import {
   SessionConflictError,
@@ -142,7 +142,7 @@ export class TextStore implements SessionStore {
     const sessions = page.flatMap((key) => this.listed(key)).filter((row) => this.isShown(row, query))
     return { sessions, ...(page.length === rest.length ? {} : { cursor: toCursor([page.at(-1)]) }) }
   }
-  /** What is shown of an entry: nothing where it cannot be read. */
+  /** The shown part of an entry; nothing if it cannot be read. */
   listed(key: string): SessionSummary[] {
     try {
       return [this.rowOf(JSON.parse(this.data.get(key)?.text ?? ''))]

@@ -1,7 +1,7 @@
 /**
  * Two owners, and somebody who knows every session ID: the same requests are sent once for a session of an owner, and
- * once for an ID that nobody has. Everything that can be observed is written down, with the ID left
- * out. It asserts nothing.
+ * once for an ID that no session has. Everything that can be observed is written down, with the ID left out. It asserts
+ * nothing.
  */
 import { Keyv } from 'keyv'
 import {

@@ -56,12 +56,15 @@ export function thrownText(error: unknown): string {
   return `${error.name}: ${error.message}${causesText({ cause: error }, error.message)}`
 }
 
-/** Whether two texts are the same but for a full stop, which the engine adds. */
+/** Whether two texts are equal, apart from the full stop that the engine adds. */
 function isSameText(text: unknown, said: string): boolean {
   return typeof text === 'string' && text.replace(/\.$/, '') === said.replace(/\.$/, '')
 }
 
-/** Of an error that the engine made in a flow's own call; other errors of the engine have no line of the flow. */
+/**
+ * The stack of an error that the engine made in a call from the flow; other errors of the engine have no line of the
+ * flow.
+ */
 function framesOfFlow(error: unknown): readonly string[] {
   const code: unknown = (error as { readonly code?: unknown } | undefined)?.code
   return code === 'FLOW_ERROR' || code === 'TOOL_ERROR' ? authorFrames(error) : []
@@ -82,7 +85,7 @@ function isOfAuthor(path: string): boolean {
   return !/^\/(?:bin|dist|src|adapters|testing)\//.test(inPackage) || /\.test\.|^\/testing\/contract\//.test(inPackage)
 }
 
-/** A path of a stack with slashes, whichever way the system and the runtime write it. */
+/** A stack path with forward slashes, on every system and runtime. */
 function pathOf(location: string): string {
   const path = location.replace(/^file:\/\/(?:\/(?=[A-Za-z]:))?/, '')
   return (path === location ? path : decoded(path)).replaceAll('\\', '/')

@@ -93,7 +93,7 @@ export function differences(expected: unknown, actual: unknown, path = ''): stri
   return [`${here}: expected ${wanted}, got ${actual === undefined ? 'nothing' : show(actual)}`]
 }
 
-/** `Object`; for a `Date` or a `Map`, which has no properties of its own and so would match every object, its name. */
+/** `Object`; for a `Date` or a `Map`, which has no own properties and so would match every object, its name. */
 function kindOf(value: object): string {
   return Object.prototype.toString.call(value).slice(8, -1)
 }

@@ -218,7 +218,7 @@ describe('assertFaultsUsed', () => {
         - a rival deletes just before delete (0 calls matched, 0 struck)
         - load answers an older document (0 calls matched, 0 struck)
         - load answers {"id":"s-1"} (0 calls matched, 0 struck)
-        - load throws where it should reject (0 calls matched, 0 struck)
+        - load throws instead of rejecting (0 calls matched, 0 struck)
         - any operation fails before it takes effect, until healed (0 calls matched, 0 struck)
         - any operation takes 0 ms (0 calls matched, 0 struck)
 

@@ -72,7 +72,7 @@ describe('failNext, atOnce', () => {
     store.failNext('load', { atOnce: true, error: 'a text' })
     expect(() => store.load('a')).toThrow('a text')
     store.failNext('load', { atOnce: true })
-    expect(() => store.load('a')).toThrow('Injected: load throws where it should reject.')
+    expect(() => store.load('a')).toThrow('Injected: load throws instead of rejecting.')
     expect(store.journal.at(-1)).toEqual({ operation: 'load', sessionId: 'a', outcome: 'failed', fault: 'throw' })
     expect(await revisions(store, 'a')).toEqual(['3-c'])
   })

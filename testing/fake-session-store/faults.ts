@@ -26,7 +26,7 @@ export interface FakeStoreFault extends FakeStoreMatch {
   readonly error?: unknown
   /** Milliseconds on the store's clock before the call continues. Default 0. */
   readonly latencyMs?: number
-  /** Of a rival's write: makes its document from the stored one. Default: the same document under another revision. */
+  /** For a rival's write: makes its document from the stored one. Default: the same document under another revision. */
   readonly change?: (stored: SessionDocument) => SessionDocument
   /** Of `answer`: what the call answers. */
   readonly answer?: unknown
@@ -95,7 +95,7 @@ function matches(fault: FakeStoreFault, call: FakeStoreCall): boolean {
 const textsOfFaults: Readonly<Record<FakeStoreEffect, (operation: string, fault: FakeStoreFault) => string>> = {
   'fail-before': (operation) => `${operation} fails before it takes effect`,
   'fail-after': (operation) => `${operation} fails after it took effect`,
-  throw: (operation) => `${operation} throws where it should reject`,
+  throw: (operation) => `${operation} throws instead of rejecting`,
   'hang-before': (operation) => `${operation} never answers and takes no effect`,
   'hang-after': (operation) => `${operation} takes effect and never answers`,
   latency: (operation, { latencyMs = 0 }) => `${operation} takes ${latencyMs} ms`,

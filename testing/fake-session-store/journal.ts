@@ -26,14 +26,14 @@ export interface FakeStoreCall {
   readonly operation: FakeStoreOperation
   /** Empty for `list` and `close`. */
   readonly sessionId: string
-  /** Of a `claim`. */
+  /** The key of a `claim`. */
   readonly key?: string
-  /** Of a `list`. */
+  /** The query of a `list`. */
   readonly query?: SessionListQuery
-  /** Of the document that was to be stored. */
+  /** The revision of the document to store. */
   readonly revision?: string
   readonly expectedRevision?: string
-  /** Of a `save`: the hint of what was only appended, as the engine passed it. */
+  /** The hint of a `save`, as passed by the engine: the lists that only grew. */
   readonly hint?: SessionSaveHint
   /** `pending` until the call settles. */
   outcome: 'pending' | 'done' | 'failed'

@@ -9,7 +9,7 @@ interface Applicant {
   take(): void
 }
 
-/** By the data: stores over the same data have the same leases. */
+/** Leases by data: stores over the same data share leases. */
 const leasesByData = new WeakMap<object, FakeLeases>()
 
 /** Leases by session ID. */

@@ -9,7 +9,7 @@ export interface FakeSessionStoreOptions {
   /**
    * Whether the store has leases, first come, first served, which the engine's turns then take: each is a `lease` in
    * the journal. One that is not given back expires by the clock; it is not renewed. Stores over one memory store's
-   * data have the same leases. Default: the store has those of the store underneath, if it has any.
+   * data have the same leases. Default: the leases of the store underneath, if it has any.
    */
   readonly leases?: boolean
   /** The clock for latency and leases. Default: the machine's. */

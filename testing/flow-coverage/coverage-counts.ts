@@ -18,7 +18,7 @@ export interface FlowCounts {
   readonly steps: Map<string, number>
   /** By step, then by tool. */
   readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
-  /** By the step left, then by the step entered. */
+  /** Keyed by the step left, then by the step entered. */
   readonly transitions: Map<string, Map<string, number>>
   /** By step: the fewest messages with which a conversation reached it. */
   readonly messages: Map<string, WayToStep>

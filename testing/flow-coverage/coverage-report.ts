@@ -12,7 +12,7 @@ export interface CoveredStep extends OutlinedStep {
   /** How often it was seen: entered, or continued by a session that was in it already. */
   readonly seen: number
   /**
-   * The fewest messages with which a conversation reached it; absent where none are known. Only a conversation that has
+   * The fewest messages with which a conversation reached it; absent if none are known. Only a conversation that has
    * the coverage as its option `coverage` reports its messages.
    */
   readonly messages?: readonly string[]

@@ -8,11 +8,11 @@ import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.j
  * be 0.
  */
 export interface CoverageThresholds {
-  /** Of the steps, end steps included. */
+  /** The percentage of steps, end steps included. */
   readonly steps?: number
-  /** Of the tools: those of which a call succeeded. */
+  /** The percentage of tools with a successful call. */
   readonly tools?: number
-  /** Of the transitions that a `static next` declares. */
+  /** The percentage of the transitions declared by a `static next`. */
   readonly transitions?: number
 }
 
@@ -54,7 +54,7 @@ export function belowThresholds({ flows }: FlowCoverageReport, thresholds: Cover
       const percent = percentOf(shares[measure])
       return [`${flow.flow}: ${reached} of ${all} ${measure} (${percent} %), and the threshold is ${threshold} %`]
     })
-    // A share of tools that are not known says nothing.
+    // A share of unknown tools would be meaningless.
     const unknown = (thresholds.tools ?? 0) > 0 ? flow.gaps.filter(({ kind }) => kind === 'unknown tools') : []
     return [...below, ...unknown.map(({ text }) => `${flow.flow}: ${text}`)]
   })

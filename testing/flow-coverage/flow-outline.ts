@@ -1,6 +1,6 @@
 /**
  * The outline of a flow, without a conversation: its steps, their tools, and where each may lead. It makes new objects
- * of the flow's classes and runs no step; what is known only in a turn is reported as not known.
+ * of the flow's classes and runs no step; facts known only in a turn are reported as unknown.
  */
 import {
   End,

@@ -5,7 +5,7 @@
 import { count } from '../expectations/expectation-error.js'
 import type { CoveredStep, CoveredTransition, FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
-/** One flowchart for all flows, each in a frame of its own. What was never reached is drawn dashed and red. */
+/** One flowchart for all flows, each in its own frame. Unreached parts are dashed and red. */
 export function mermaidOf({ flows }: FlowCoverageReport): string {
   const lines = ['flowchart LR', ...flows.flatMap((flow, index) => flowLines(flow, `flow${index + 1}`))]
   return [...lines, '  classDef missed stroke:#c0392b,stroke-dasharray:4'].join('\n')

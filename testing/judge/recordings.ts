@@ -62,7 +62,7 @@ export class Recordings {
       if (known.some((one) => isSame(one, judged))) return
       const temporary = `${path}.${crypto.randomUUID()}.tmp`
       await writeFile(temporary, `${JSON.stringify([...known, judged], null, 2)}\n`)
-      // At once, so that nobody reads half of it.
+      // In one step, so that no process reads half a file.
       await rename(temporary, path)
     } finally {
       await rm(lock)

@@ -15,7 +15,7 @@ export interface LockRequest {
   acquired: number | undefined
   released: number | undefined
   refused: boolean
-  /** Of a turn: its flow, and where in it the turn is, outermost first. */
+  /** The flow of a turn, and the turn's position in it, outermost first. */
   flowName: string | undefined
   places: readonly string[]
   /** Milliseconds since the epoch: when it was made, and its last progress. */
@@ -61,7 +61,7 @@ export class LockRequests {
     else this.#lines.push({ request, text: textsOfEvents[kind] })
   }
 
-  /** Notes that the engine of all requests is closed: another one numbers its requests anew. */
+  /** Notes that the engine of all requests is closed: the next one numbers its requests from the start. */
   endAll(): void {
     for (const request of this.#byNumber.values()) {
       if (request.acquired === undefined) request.refused = true

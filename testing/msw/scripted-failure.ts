@@ -74,7 +74,7 @@ export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServic
   return new FlowError({ code: error.code, message })
 }
 
-/** The state of a session after a failure that decides it; `undefined` where it is as it was. */
+/** The state of a session after a failure that changes it; `undefined` if it stays. */
 export function stateAfter({ code }: FlowError): FailedServiceTurn['sessionState'] {
   if (aborting.has(code)) return 'aborted'
   if (code === 'SESSION_NOT_FOUND') return 'none'

@@ -181,7 +181,7 @@ export class ScriptedService {
     return { ...failed(error, session, state), ...restarted }
   }
 
-  /** What the answer says of a session that is new although the page named one. */
+  /** The fields of an answer whose session is new although the page named one. */
   #restarted({ sessionId }: FlowServiceRun, turn: ServiceReply | FailedServiceTurn, session: string): Restarted {
     if (sessionId === '' || session === sessionId) return {}
     const reason = 'reply' in turn ? turn.restarted : undefined

@@ -73,9 +73,9 @@ export interface FailedServiceTurn extends Streamed {
   /** Default: the message of the engine for this code. */
   readonly message?: string
   /**
-   * What the service says of the session. `'running'`: it goes on, a new one from its first step. `'completed'`,
-   * `'aborted'`, `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts
-   * says after this error.
+   * The state of the session. `'running'`: it goes on, a new one from its first step. `'completed'`, `'aborted'`,
+   * `'none'`: it has ended, or is gone. `'unknown'`: it is as it was. Default: what an engine that aborts says after
+   * this error.
    */
   readonly sessionState?: ExecuteResult['sessionState']
   /** In a stream: the text that comes before the failure, in pieces as in `reply`. Default: none. */

@@ -16,7 +16,7 @@ export class ServiceStream implements FlowStream {
   #end: () => void = () => undefined
 
   /**
-   * @param turnId - The ID of the turn, for those of the events.
+   * @param turnId - The ID of the turn, a part of the events' IDs.
    * @param signal - The page's.
    * @param start - Makes the turn; the signal it is given fires when the page disconnects, or stops reading.
    */

@@ -28,7 +28,7 @@ interface JsonFile {
 /**
  * The JSON files of a folder and of those in it, in the order of their names.
  *
- * @throws `ExpectationError` (rejects) where there is no such folder.
+ * @throws `ExpectationError` (rejects) if the folder does not exist.
  */
 export async function readJsonFiles(folder: string | URL): Promise<readonly JsonFile[]> {
   const files = await node<Files>('fs/promises')

@@ -662,7 +662,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.]
+      Correct the flow, or record the session again if the change is intended.]
     `)
   })
 
@@ -853,7 +853,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # the result of a tool
 
@@ -867,7 +867,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # one state at the end
 
@@ -881,7 +881,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # what an onReply makes of an answer
 
@@ -896,7 +896,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # what the model receives after a mistake
 
@@ -910,7 +910,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # a content type
 
@@ -924,7 +924,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # one model call more
 
@@ -938,7 +938,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # a model call less
 
@@ -952,7 +952,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # a turn that fails
 
@@ -968,7 +968,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # an end that comes early
 
@@ -988,7 +988,7 @@ describe('replay', () => {
         - as recorded, + as replayed
 
       Step 'AskColour' has an onReply: the recording has what it sent, and not what the model said to it.
-      Correct the flow, or record the session anew if the change is intended.
+      Correct the flow, or record the session again if the change is intended.
 
       # the context
 
@@ -1002,7 +1002,7 @@ describe('replay', () => {
 
         - as recorded, + as replayed
 
-      Correct the flow, or record the session anew if the change is intended."
+      Correct the flow, or record the session again if the change is intended."
     `)
   })
 })

@@ -112,7 +112,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
 export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'limits' | 'logger' | 'models'> {
   /** The `serverContext` of each turn; it is not stored. Default: none. */
   readonly serverContext?: JsonObject
-  /** The `config` of the first turn. Default: that of the recording. */
+  /** The `config` of the first turn. Default: the recorded one. */
   readonly config?: JsonObject
   /** Doubles for tools that must not run, by name: results in order, or one for every call. Default: all tools run. */
   readonly tools?: Readonly<Record<string, ToolDouble>>
@@ -125,7 +125,7 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 
 /**
  * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt,
- * and tools run again with the `services` given. The time of each turn is that of the recording.
+ * and tools run again with the `services` given. Each turn runs at its recorded time.
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool

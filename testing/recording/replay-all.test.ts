@@ -186,7 +186,7 @@ test('everything that differs is one report, the same differences together', asy
 
       - as recorded, + as replayed
 
-    Correct the flow, or record the session anew if the change is intended.
+    Correct the flow, or record the session again if the change is intended.
 
     The same in 1 other file: grace.json
 

@@ -12,7 +12,7 @@ export interface ReplayAllOptions {
   /** The flows, as they are now. A session of a flow that is not listed fails. */
   readonly flows: readonly FlowConstructor[]
   /**
-   * The options of the replay of one session: services of its own, its `serverContext`. It is called once for each
+   * The options of the replay of one session: its own services, its `serverContext`. It is called once for each
    * session. Default: none.
    */
   replayOptions?(recording: Recording, file: string): ReplayOptions

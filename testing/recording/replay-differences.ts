@@ -165,12 +165,12 @@ export function replayFailure(
     '  - as recorded, + as replayed',
     '',
     ...notesOn(found, rewriting),
-    'Correct the flow, or record the session anew if the change is intended.',
+    'Correct the flow, or record the session again if the change is intended.',
   ]
   return lines.join('\n')
 }
 
-/** The failure of a replay in which a turn hangs; `report` says who waits for what. */
+/** The failure of a replay with a hanging turn; `report` describes the hang. */
 export function replayHang(
   { sessionId, flow, turns }: Recording,
   { number, said }: RecordedTurn,

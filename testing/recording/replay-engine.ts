@@ -1,5 +1,5 @@
 /**
- * The engine of a replay: it runs the recorded messages at their times, over a store of its own. A turn that hangs is
+ * The engine of a replay: it runs the recorded messages at their times, over its own store. A turn that hangs is
  * reported, and no replay leaves anything under way.
  */
 import {

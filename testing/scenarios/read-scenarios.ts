@@ -133,7 +133,7 @@ class DocumentReader {
     }
   }
 
-  /** Fails if an indented line, which continues the one above, looks like a line of its own. */
+  /** Fails if an indented line, which continues the one above, looks like a separate line. */
   #requireText({ line, source }: Place): void {
     for (const [index, text] of source.split('\n').entries()) {
       if (index === 0 || !looksLikeLine(text)) continue

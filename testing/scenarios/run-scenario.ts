@@ -56,7 +56,7 @@ async function requireOneScript(
   })
 }
 
-/** Fails where the scenario says what a reply means, and nobody judges it. */
+/** Fails if the scenario states what a reply means, but has no judge. */
 async function requireJudge(
   { events }: ScenarioText,
   options: readonly ConversationOptions[],

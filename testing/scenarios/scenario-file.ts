@@ -11,7 +11,7 @@ export interface Scenario {
   /** The line of its heading, counted from 1. */
   readonly line: number
   /**
-   * Runs it in a conversation of its own.
+   * Runs it in a separate conversation.
    *
    * @param setup - What the set-up module exports as `default`.
    * @throws `ExpectationError` (rejects) whose message and stack have the line that failed, or all that cannot be read.

@@ -155,7 +155,7 @@ export function playedAnswer(reply: ScriptedReply, request: ModelRequest): Playe
   }
 }
 
-/** The text, but for its chunks. */
+/** The text, without its chunks. */
 function saidBy({ text, output }: ScriptedAnswer): string | undefined {
   return text ?? (output === undefined ? undefined : JSON.stringify(output))
 }

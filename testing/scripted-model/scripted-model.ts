@@ -127,7 +127,8 @@ export class ScriptedModel implements RuntimeModel {
   /**
    * Fails if the script and the conversation did not fit, or the script is not used up.
    *
-   * @throws `ExpectationError` that lists what is left, or says which function of the script threw what.
+   * @throws `ExpectationError` that lists the unused answers, or names the function of the script that threw, with its
+   * error.
    */
   assertDone(): void {
     if (this.#complaint !== undefined) throw this.#complaint
@@ -142,7 +143,7 @@ export class ScriptedModel implements RuntimeModel {
   fork(script?: ModelScript, options: ScriptedModelOptions = {}): ScriptedModel {
     const { provider, name } = this
     const copy = new ScriptedModel(script ?? this.#script.rest(), { provider, name, clock: this.#clock, ...options })
-    // Otherwise the IDs of tool calls would begin anew, in a memory that has them already.
+    // Otherwise the IDs of tool calls would restart and collide with those in the memory.
     copy.#calls = this.#calls
     return copy
   }

@@ -149,7 +149,7 @@ export class SimulatedWorld {
     }
     try {
       await this.#world.driver.drive(Promise.all(said.map(run)))
-      // It is used for one turn. To close it would close the store, which is that of the first engine, too.
+      // It serves one turn. Closing it would close the store that it shares with the first engine.
       if (elsewhere) await this.#world.driver.drive(other.settled(), { isAfterTurn: true })
     } finally {
       store.heal()

@@ -1,7 +1,7 @@
 /**
- * Notices that nothing happens any more: a tool that never settles, a gate that nobody opens. It counts real time, in
- * small pieces, so that a process that stood still (in a debugger, on a busy machine) has not waited for all of it.
- * What it reports is made elsewhere: `conversation/world/hang-report.ts`, `lock-probe/problems.ts`.
+ * Notices a hang: a tool that never settles, a gate that is never opened. It counts real time, in small pieces, so that
+ * a process that stood still (in a debugger, on a busy machine) has not waited for all of it. What it reports is made
+ * elsewhere: `conversation/world/hang-report.ts`, `lock-probe/problems.ts`.
  */
 import { afterRealTime } from './real-time.js'
 

@@ -14,7 +14,7 @@ declare module 'vitest' {
  * Counts what the conversations of a test file reach of these flows, as `coverageOf` does, and passes the report to the
  * reporter `turnkeeper/testing/vitest/reporter` when the tests of the file have ended. Call it at the top of the file.
  *
- * @throws What `coverageOf` throws; an `Error` if it is called inside a test, where nothing would be passed on.
+ * @throws Any error of `coverageOf`; an `Error` if it is called inside a test, because its counts would be lost there.
  * @example
  * ```ts
  * const coverage = coverFlows(Onboarding)

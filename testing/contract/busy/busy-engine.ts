@@ -45,7 +45,7 @@ function talk(working: Set<Working>): FlowConstructor {
         reply: () => resolve(reply(turn.message)),
         fail: () => reject(new Error('broken')),
       }
-      // One that was superseded stays where it is.
+      // A superseded one stays in place.
       turn.signal.addEventListener('abort', () => working.delete(one))
       working.add(one)
     })
@@ -160,7 +160,7 @@ class Played {
     })
   }
 
-  /** One after the other, so that the order is that of the schedule and not that of the engine's promises. */
+  /** One after the other, so that the schedule decides the order, not the engine's promises. */
   async #endLoads(newestFirst: boolean): Promise<void> {
     const gates = this.#store.loads.splice(0)
     for (const one of newestFirst ? gates.reverse() : gates) {

@@ -1,5 +1,5 @@
 /**
- * The model of `busy`: what becomes of each message of a schedule. One request of each owner has the lock, or the
+ * The model of `busy`: the outcome of each message of a schedule. One request of each owner has the lock, or the
  * application has it alone; the others wait in a list; a message looks at both when it comes. Nothing here is
  * asynchronous: what happens at once is one group, after which the lock is passed on.
  */
@@ -30,9 +30,9 @@ function areExclusive(one: Request, other: Request): boolean {
 }
 
 /**
- * What becomes of the messages of a schedule; `undefined` where nothing says it. Either the application cancels while
- * turns of both owners are about to load the session, and nobody knows yet which of them is the session's own; or a
- * repeat whose turn gave it no answer comes again at the moment at which the lock is passed on.
+ * The outcomes of the messages of a schedule; `undefined` if they are not determined. Either the application cancels
+ * while turns of both owners are about to load the session, and it is open which of them owns the session; or a repeat
+ * whose turn gave it no answer comes again at the moment at which the lock is passed on.
  */
 export function outcomeOfModel(schedule: Schedule, end: readonly ScheduleEvent[]): Outcome | undefined {
   const model = new BusyModel(schedule)
@@ -128,7 +128,10 @@ class BusyModel {
     return this.#turns().find((turn) => turn.owner === owner)
   }
 
-  /** Who has the lock and keeps a request waiting; where it only waits behind the application, whoever came first. */
+  /**
+   * The holder of the lock that keeps a request waiting; if the request only waits behind the application, the first in
+   * the queue.
+   */
   #holderBefore(request: Request): Request | undefined {
     return this.#holders.find((holder) => areExclusive(holder, request)) ?? this.#holders[0]
   }
@@ -158,7 +161,10 @@ class BusyModel {
     else this.#arrive(turn)
   }
 
-  /** Without its session, the first message is looked up in the one that was claimed for it, whoever has the lock. */
+  /**
+   * Without its session, the first message is looked up in the one that was claimed for it, even if another request has
+   * the lock.
+   */
   #repeatStart(turn: Turn): void {
     const joinable = this.#joinable.get('claim')
     if (joinable === undefined) {
@@ -309,7 +315,7 @@ class BusyModel {
   #load(turn: Turn): void {
     if (turn.phase !== 'loading') return
     turn.hasLoaded = true
-    // Bob's wait for a turn of his own, if he has one, and not for Ada's.
+    // Bob's wait for his own turn, if he has one, and not for Ada's.
     const strangers = this.#waitingTurns().filter((one) => {
       return one.owner === 'bob' && (turn.owner === 'bob' || this.#turnOf('bob') === undefined)
     })
@@ -326,7 +332,7 @@ class BusyModel {
     }
   }
 
-  /** What came while nobody knew whether the turn is a repeat is done now. */
+  /** Handles the events that arrived while it was open whether the turn is a repeat. */
   #goThrough(holder: Turn): void {
     let newest: Turn | undefined
     for (const one of holder.meanwhile) {
@@ -350,7 +356,7 @@ class BusyModel {
     return undefined
   }
 
-  /** Bob's turn makes a session of his own. */
+  /** Bob's turn makes a new session. */
   #runBesideLock(turn: Turn): void {
     this.#loads.push(() => {
       const recorded = turn.isKeyed ? this.#receipts.get(nameOf(turn)) : undefined
@@ -380,7 +386,7 @@ class BusyModel {
     this.#pass()
   }
 
-  /** Those acquire the lock that wait for nobody any more. */
+  /** The requests that no longer wait for another one acquire the lock. */
   #pass(): void {
     const waiting = this.#waiting.splice(0)
     for (const request of waiting) {
@@ -398,7 +404,7 @@ class BusyModel {
   #settle(): void {
     for (const { turn, outcome } of this.#ended.splice(0)) {
       const again = turn.joined.flatMap((joined) => this.#settleRepeats(joined, outcome))
-      // In the order in which they began to wait for the turn, whichever messages they repeat.
+      // In the order in which they began to wait for the turn, regardless of the messages that they repeat.
       const settled = turn.joined.flatMap(({ repeats }) => repeats)
       const waiting = this.#waitingRepeats.splice(0)
       this.#waitingRepeats.push(...waiting.filter((repeat) => !settled.includes(repeat)))

@@ -1,4 +1,4 @@
-/** A memory store whose operations wait at gates, so that a schedule says how far the turns get. */
+/** A memory store whose operations wait at gates, so that a schedule decides how far the turns get. */
 import { MemorySessionStore, type SessionDocument } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
 import { type Gate, gate } from '../engine-harness.js'

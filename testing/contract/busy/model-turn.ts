@@ -14,15 +14,13 @@ export interface Turn {
   phase: 'waiting' | 'loading' | 'working' | 'saving' | 'interrupted' | 'cancelled'
   fails: boolean
   hasLoaded: boolean
-  /**
-   * While nobody knows whether it is a repeat: the turns that come, and the numbers of cancellations, in their order.
-   */
+  /** The turns and cancellations, in order, that arrive while it is open whether the turn is a repeat. */
   readonly meanwhile: (Turn | number)[]
   /** Repeats that wait for its end, by message. */
   readonly joined: Joined[]
 }
 
-/** Repeats of a message that wait for a turn: that of the message, or one that superseded it. */
+/** Repeats of a message that wait for its turn, or for a turn that superseded it. */
 export interface Joined {
   readonly message: Turn
   readonly turn: Turn

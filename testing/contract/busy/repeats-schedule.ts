@@ -11,14 +11,14 @@ export type Side = 0 | 1
 export type ScheduleEvent =
   /** A message. It continues the session of the message with the number `follows`, where the client knows that one. */
   | { readonly kind: 'message'; readonly side: Side; readonly isKeyed: boolean; readonly follows: number | undefined }
-  /** One of the messages with a key is sent again: with the ID that was sent at first, or with that of its session. */
+  /** One of the messages with a key is sent again: with the first ID again, or with the ID of its session. */
   | { readonly kind: 'repeat'; readonly side: Side; readonly of: number; readonly namesItsSession: boolean }
   /** `engine.cancel` for the session of a message. */
   | { readonly kind: 'cancel'; readonly side: Side; readonly of: number }
   /** Operations of the store under way end; steps under way end, or throw. */
   | { readonly kind: 'claimed' | 'loaded' | 'saved' | 'replied' | 'failed'; readonly side: Side }
 
-/** A list of events. Those of one group happen at once. */
+/** A list of groups; the events of one group happen at once. */
 export interface RepeatSchedule {
   readonly busy: Policy
   readonly groups: readonly (readonly ScheduleEvent[])[]

@@ -29,7 +29,9 @@ export type ScheduleEvent =
   /** The step under way ends, or throws; a save under way ends; the work of the application ends. */
   | { readonly kind: 'replied' | 'failed' | 'saved' | 'worked' }
 
-/** A list of events. Those of one group happen at once: nothing that they start goes on before the last of them. */
+/**
+ * A list of groups. The events of one group happen at once: no work that they start goes on before the last of them.
+ */
 export interface Schedule {
   /** The engine's policy, which is that of `Talk`. */
   readonly busy: Policy
@@ -38,7 +40,7 @@ export interface Schedule {
   readonly groups: readonly (readonly ScheduleEvent[])[]
 }
 
-/** Whether a message is sent again. Bob's are not: each has made a session of its own, which it does not name. */
+/** Whether a message is sent again. Bob's are not: each made a new session, which it does not name. */
 export function isRepeatable({ isKeyed, owner }: ScheduleEvent & { readonly kind: 'message' }): boolean {
   return isKeyed && owner === 'ada'
 }

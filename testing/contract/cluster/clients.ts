@@ -11,7 +11,7 @@ interface RootNode {
   readonly url: string
 }
 
-/** Trouble shows at once, a silent node is found out, and nobody waits for one that is gone. */
+/** Trouble shows at once, a silent node is found out, and no request waits for a dead one. */
 const settings = {
   disableOfflineQueue: true,
   pingInterval: 1_000,

@@ -8,11 +8,11 @@ import { type Conversation, Conversations } from './conversations.js'
 /** What a test has. */
 export interface ClusterOfTest {
   readonly cluster: RedisCluster
-  /** Two engines over stores that wait for one replica, for so many milliseconds, each with a client of its own. */
+  /** Two engines over stores that wait for one replica, for the given milliseconds, each with its own client. */
   converse(client: typeof recommendedClusterClient, waitMs: number): Promise<Conversations>
   /** The conversations by the shard that keeps them, in the order of the shards. */
   byShard(conversations: Conversations): Promise<readonly (readonly Conversation[])[]>
-  /** A store of its own, to look with. */
+  /** A separate store, for checks. */
   witness(): Promise<SessionStore>
 }
 

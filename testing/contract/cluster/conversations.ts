@@ -22,7 +22,7 @@ export interface Conversation {
   begunAt: number
 }
 
-/** What became of all turns. */
+/** The outcomes of all turns. */
 export interface Tally {
   readonly sessions: number
   readonly acknowledged: number

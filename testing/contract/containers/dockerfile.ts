@@ -61,7 +61,7 @@ export async function build(context: string, folder: string, more: Record<string
   return { folder, environment, command, healthCheck }
 }
 
-/** Runs a command to its end. What it prints goes where that of the tests goes. */
+/** Runs a command to its end. Its output goes to the output of the tests. */
 export async function run(
   [program = '', ...words]: readonly string[],
   folder: string,

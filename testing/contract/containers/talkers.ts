@@ -23,7 +23,7 @@ export interface Talked {
 /** Clients that talk until they are stopped. */
 export interface Talkers {
   readonly talked: Talked
-  /** Resolves when all requests that are under way now, but for so many, have their replies. */
+  /** Resolves when all but the given number of current requests have their replies. */
   answered(but: () => number): Promise<void>
   /** Each client ends its turn, and asks for all that it had asked before. */
   stop(): Promise<void>
@@ -103,7 +103,7 @@ function createClient(post: Post, { repeats }: Sending, talked: Talked): (messag
   }
 }
 
-/** One request on a connection of its own. Status 0 where no reply came. */
+/** One request on a new connection. Status 0 if there was no reply. */
 function postTo(port: number, headers: Record<string, string>, message: string): Promise<Reply> {
   return new Promise((resolve) => {
     const failed = (error: Error): void => resolve({ status: 0, headers: {}, text: error.message })

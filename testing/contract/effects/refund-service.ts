@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What becomes of a request. */
+/** The outcome of a request. */
 export type Conduct = 'answers' | 'refunds and does not answer' | 'loses the request'
 
 /** The service under a test's control. */

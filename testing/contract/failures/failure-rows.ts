@@ -5,7 +5,7 @@
 import type { ExecuteResult, FlowErrorCode } from '../../../src/index.js'
 import type { FailureWorld, Seen, Send } from './failure-world.js'
 
-/** What becomes of the stored session. */
+/** The effect on the stored session. */
 export type Fate =
   /** Byte for byte as before. */
   | 'as before'
@@ -23,7 +23,7 @@ export interface UnderBoth<T> {
   readonly rollback: T
 }
 
-/** A row of the table. In texts `<id>` stands for the ID of the session, and `<turn>` for that of the turn. */
+/** A row of the table. In texts `<id>` stands for the session ID, and `<turn>` for the turn ID. */
 export interface FailureRow {
   readonly failure: string
   readonly code: FlowErrorCode

@@ -26,7 +26,7 @@ export interface Seen {
   readonly state?: string
   readonly code?: FlowErrorCode | undefined
   readonly status?: number
-  /** Of a reply over HTTP; each is checked where it is there. */
+  /** The fields of an HTTP reply; each is checked if it is present. */
   readonly headers?: { readonly state: string | null; readonly error: string | null }
 }
 
@@ -36,7 +36,7 @@ export type Send = (message: string, signal?: AbortSignal) => Promise<Seen>
 /** An engine and its session. */
 export interface FailureWorld extends Harness {
   readonly session: string
-  /** Starts a turn of its own, which `cancel` ends. @param sessionId - Default: the session of the world. */
+  /** Starts a separate turn, which `cancel` ends. @param sessionId - Default: the session of the world. */
   startTurn(message: string, sessionId?: string): { cancel(): Promise<void> }
   /** Changes the stored session, as another process might. */
   change(changes: Partial<SessionDocument>): Promise<void>

@@ -195,7 +195,7 @@ class Check {
     if (message.startsWith("Session '") && message.includes(' Saving the aborted session failed: ')) {
       this.#fail(`${name} was to be aborted after: ${message}`)
     }
-    if (asked === undefined || !message.includes(`'${asked}'`)) this.#fail(`${name} met a conflict where nobody was`)
+    if (asked === undefined || !message.includes(`'${asked}'`)) this.#fail(`${name} met a conflict without a rival`)
     const { stage, calls } = this.#played
     const { faults } = stage
     // A request that is behind, or comes late, conflicts with what came before it.
@@ -206,7 +206,7 @@ class Check {
     if (calls.some(isOnItsWay)) return
     const isOwn = (effect: RecordedEffect): boolean =>
       effect === commit || (effect.by === life.seat && effect.after?.session.status === 'running')
-    if (others.every(isOwn)) this.#fail(`${name} has a conflict with nobody`)
+    if (others.every(isOwn)) this.#fail(`${name} has a conflict without a rival`)
   }
 
   /** An engine touches a session only while a caller waits for its answer. */
@@ -221,7 +221,7 @@ class Check {
           call.replied > tick &&
           (call.asked === sessionId || (call.kind === 'turn' && issuedAt > call.launched)),
       )
-      if (!isAsked) this.#fail(`engine ${life.seat} touched ${sessionId}, and nobody waited for it`)
+      if (!isAsked) this.#fail(`engine ${life.seat} touched ${sessionId}, and no request waited for it`)
     }
   }
 
@@ -235,7 +235,7 @@ class Check {
   /** In one engine, the turns of one session run in the order in which they were requested. */
   #checkLines(): void {
     const latest = new Map<object, Map<string, number>>()
-    // A turn that could not go on with the session it asked for has a new one, with a lock of its own.
+    // A turn that could not go on with the session it asked for has a new one, with a separate lock.
     const ran = this.#played.calls.filter(({ ranIn, asked }) => ranIn !== undefined && ranIn === asked)
     for (const { life, asked, entered, message } of ran) {
       const line = latest.get(life) ?? new Map<string, number>()

@@ -21,7 +21,7 @@ export interface Call {
   readonly life: Life
   /** The requested session. */
   readonly asked: string | undefined
-  /** Of a turn. */
+  /** The message of a turn; empty for a delete. */
   readonly message: string
   readonly launched: number
   readonly launchedAt: number

@@ -241,7 +241,7 @@ function never(): Promise<never> {
 }
 
 function ignore(): void {
-  // Nobody waits for it any more.
+  // No code waits for it any more.
 }
 
 /** The answer of `run`, which begins at once; its failure is handled later. */

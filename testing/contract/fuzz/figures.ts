@@ -4,7 +4,7 @@
 import type { FuzzCase } from './cases.js'
 import type { Kind, Outcome } from './outcome.js'
 
-/** Something wrong: with the number of its case, where it is that of one. */
+/** A problem, with the number of its case, if it belongs to one. */
 export interface Finding {
   readonly number?: number
   readonly text: string
@@ -20,8 +20,8 @@ const kinds: readonly Kind[] = ['success', 'failure', 'server', 'none', 'refused
 /** Findings beyond these are counted, and not kept. */
 const mostFindings = 50
 /**
- * A heap that grows by less, over the run but for its first third, is flat: compiled code and
- * caches come and go by as much.
+ * A heap that grows by less, after the first third of the run, is flat: compiled code and caches come and go by as
+ * much.
  */
 export const flatBytes: number = 4 * 1024 * 1024
 

@@ -10,7 +10,7 @@ import type { Fault } from './faults.js'
 import { collectHeap, reportProblems } from './heap.js'
 import { type AppName, createServedApps, type FetchFunction } from './served-app.js'
 
-/** What the process reports: where it listens, a problem, or the answer to `heap`. */
+/** The reports of the process: its URL, a problem, or the answer to `heap`. */
 export type ServerMessage =
   | { readonly kind: 'ready'; readonly ports: Readonly<Record<AppName, number>> }
   | { readonly kind: 'problem'; readonly text: string }

@@ -1,4 +1,4 @@
-/** What a process has to say of itself: the bytes of its heap after a collection, and what nobody handled. */
+/** Reports about the process itself: the bytes of its heap after a collection, and unhandled errors. */
 
 /** The garbage collector, which `--expose-gc` puts among the globals. */
 const collect = (globalThis as { gc?: () => void }).gc
@@ -15,7 +15,7 @@ export async function collectHeap(turnsUnderWay: () => number): Promise<number> 
   return process.memoryUsage().heapUsed
 }
 
-/** Reports rejections and errors that nobody handled, warnings of leaks, and a changed `Object.prototype`. */
+/** Reports unhandled rejections and errors, warnings of leaks, and a changed `Object.prototype`. */
 export function reportProblems(report: (problem: string) => void): void {
   process.on('unhandledRejection', (reason) => report(`unhandled rejection: ${String(reason)}`))
   process.on('uncaughtException', (error) => report(`uncaught exception: ${error.stack ?? String(error)}`))

@@ -29,7 +29,7 @@ const preciseStatuses: ReadonlySet<number> = new Set([
 
 const knownHeader =
   /^(?:content-(?:type|length|security-policy)|date|connection|keep-alive|transfer-encoding|cache-control|x-content-type-options|x-accel-buffering|allow|vary|retry-after|access-control-(?:allow-(?:origin|methods|headers|credentials)|expose-headers|max-age)|chat-(?:reply|completed|encoding|session-state|session-restarted|replayed|error)|x-fuzz-app)$/
-/** These may repeat what a client sent, where it has their form. */
+/** These may repeat a client's value, if it has the right form. */
 const echoed: ReadonlyMap<string, RegExp> = new Map([
   ['chat_session_id', /^[\x21-\x2b\x2d-\x7e]{1,256}$/],
   ['chat-session-id', /^[\x21-\x2b\x2d-\x7e]{1,256}$/],
@@ -88,7 +88,7 @@ function judgeExpectation({ status }: SeenReply, { expects }: DueReply): string[
 function judgeSafety(reply: SeenReply): string[] {
   if (reply.body === outsideText) return []
   const problems = headerOf(reply, 'Chat-Request-Id') === undefined ? ['a reply without Chat-Request-Id'] : []
-  // What `authorize` answers goes out as it is, but for the name of its request.
+  // The answer of `authorize` goes out unchanged, apart from the added request ID.
   if (reply.status === 401) return problems
   if (!headerOf(reply, 'Cache-Control')?.startsWith('no-store'))
     problems.push('a reply without Cache-Control: no-store')

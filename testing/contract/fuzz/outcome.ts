@@ -1,4 +1,4 @@
-/** What became of one case. */
+/** The outcome of one case. */
 
 /**
  * How a case counts. `server`: the HTTP server answered by itself. `refused`: the platform lets

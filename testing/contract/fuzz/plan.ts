@@ -6,7 +6,7 @@ import type { SeededRandom } from '../seeded-random.js'
 
 export type FuzzRoute = 'run' | 'flows' | 'end' | 'cancel'
 
-/** What a reply has to be, where that is certain. */
+/** The expected reply, as far as it is certain. */
 export type Expectation = 'success' | 'refusal'
 
 /** One request. */
@@ -16,7 +16,7 @@ export interface RequestPlan {
   readonly target: string
   readonly headers: readonly Header[]
   readonly body?: string
-  /** The route that answers; absent where that is not certain, or where no route does. */
+  /** The route that answers; absent if that is uncertain, or if no route does. */
   readonly route?: FuzzRoute
   readonly expects?: Expectation
   /**

@@ -26,7 +26,7 @@ export class ReplyReader {
   /**
    * The next reply, if all of it has come. Interim replies (100) are dropped.
    *
-   * @param method - that of the request
+   * @param method - the method of the request
    * @param closed - whether the server has closed the connection
    * @throws Error for bytes that are not a reply.
    */

@@ -37,7 +37,7 @@ export const markHeader = 'X-Fuzz-App'
 /** The reply of the application `strict` outside of the routes. */
 export const outsideText = 'Nothing is here.'
 
-/** With this `authorize` refuses a caller. */
+/** With this value, `authorize` refuses a caller. */
 export const refusalText = 'Sign in first.'
 
 /** The bytes of a body, at most. */

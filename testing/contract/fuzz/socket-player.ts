@@ -115,7 +115,7 @@ function judgePerhaps(reply: SeenReply, due: DueReply | undefined, app: AppName)
   const isHidden = due === undefined && !isOfServer(reply, served)
   const { method = 'POST', route } = due ?? {}
   return [
-    ...(isHidden ? [`a reply that nobody asked for: ${reply.status} ${reply.body.slice(0, 200)}`] : []),
+    ...(isHidden ? [`an unrequested reply: ${reply.status} ${reply.body.slice(0, 200)}`] : []),
     ...judgeReply(reply, { method, route, expects: undefined }, served),
   ]
 }

@@ -65,7 +65,7 @@ export function wireOf(plan: RequestPlan, changes: Partial<WireCase> = {}): Wire
   }
 }
 
-/** Bytes of which nobody knows whether they are a request. */
+/** Bytes that may or may not be a request. */
 export function perhaps(bytes: string, plan: RequestPlan): WireCase {
   // Which route they reach is not certain either.
   return wireOf(plan, {

@@ -1,5 +1,5 @@
 /**
- * The golden sessions: where they are, how they are read, and how those of this release were written. An existing file
+ * The golden sessions: their place, how to read them, and how the ones of this release were written. An existing file
  * is never written again: it is what a release left behind.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -24,7 +24,7 @@ export const goldenId = 'golden-session'
 /** The key that a Keyv without settings gives it. */
 export const goldenKey: string = `keyv:${goldenId}`
 
-/** A Keyv session as its file holds it: the texts are those of the backend, byte for byte. */
+/** A Keyv session as its file holds it: the texts are the backend's, byte for byte. */
 export interface GoldenKeyvSession {
   readonly revision: string
   readonly head: string

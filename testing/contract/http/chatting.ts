@@ -1,4 +1,4 @@
-// A conversation that is nothing but what its model says, and how a client streams it.
+// A conversation that consists only of model replies, and how a client streams it.
 import {
   Flow,
   type FlowEngine,
@@ -37,7 +37,7 @@ export interface StreamedTurn {
   readonly session: string
 }
 
-/** Asks for a turn as a stream. Resolves when the reply has begun; rejects where it is not a stream. */
+/** Asks for a turn as a stream. Resolves when the reply has begun; rejects if it is not a stream. */
 export async function streamTurn(
   send: Send,
   body: Record<string, unknown>,

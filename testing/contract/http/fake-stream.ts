@@ -21,7 +21,7 @@ export class FakeStream implements FlowStream {
     this.push(...events)
   }
 
-  /** Gives these to whoever asks. */
+  /** Gives these to the next reader. */
   push(...events: readonly FlowStreamEvent[]): void {
     for (const value of events) this.#give(Promise.resolve({ done: false, value }))
   }

@@ -1,4 +1,4 @@
-// A model in the hands of a test: it says what the test lets it say, when the test lets it, and records its readers.
+// A model controlled by a test: the test decides what it says and when. It records its readers.
 import type { ModelProviderAdapter, ModelRequest, ModelResponse, ModelStreamPart } from '../../../src/index.js'
 
 /** A call of the model that waits to be answered. */

@@ -38,7 +38,7 @@ export function healthCases(test: TestFunction, serve: Serve): void {
     expect([unknown.status, await unknown.json()]).toMatchObject([404, { message: expect.stringContaining(message) }])
   })
 
-  test('while the store fails it is live and not ready, and says nothing of the failure', async () => {
+  test('while the store fails it is live and not ready, and does not reveal the failure', async () => {
     const sessionStore = new MemorySessionStore()
     sessionStore.load = async () => {
       throw new Error('connect ECONNREFUSED 10.0.0.7')
@@ -73,7 +73,7 @@ export function healthCases(test: TestFunction, serve: Serve): void {
     expect(await probe(send)).toEqual([503, { live: true, ready: false }])
   })
 
-  test('nobody is asked who probes', async () => {
+  test('a probe is not authorized', async () => {
     let asked = 0
     const authorize = (): Response => {
       asked += 1

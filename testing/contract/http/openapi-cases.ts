@@ -15,7 +15,7 @@ export function openApiCases(test: TestFunction, serve: Serve): void {
     }
   })
 
-  test('the document has the routes that are served, at the path where they are', async () => {
+  test('the document has the served routes at their paths', async () => {
     const options = { session: true, statuses: 'precise' } as const
     const openApi = openApiDocument({ ...options, title: 'Shop' })
     const send = await serve(createEngine(), { ...options, openApi })

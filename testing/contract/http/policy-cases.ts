@@ -17,7 +17,7 @@ const corsNames = [
 ]
 const corsOf = ({ headers }: Response): (string | null)[] => corsNames.map((name) => headers.get(name))
 
-/** The user is whoever the header X-User names; without the header the caller has no name. */
+/** The header X-User names the user; without it the caller has no name. */
 function byUser(request: Request): { principal?: string } {
   const user = request.headers.get('x-user')
   return user === null ? {} : { principal: user }
@@ -96,7 +96,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     expect(await engine.getSession(id)).toBeUndefined()
   })
 
-  test('an authorize that names nobody by mistake lets nobody in: bob does not read the conversation of alice', async () => {
+  test('an authorize that forgets the principal lets no caller in: bob cannot read the conversation of alice', async () => {
     const mistakes: ((user: string) => unknown)[] = [
       (user) => ({ sub: user }),
       (user) => ({ user: { id: user } }),
@@ -256,7 +256,7 @@ export function policyCases(test: TestFunction, serve: Serve): void {
     await reply
   })
 
-  test('an object in front of the engine can combine the signal of a request with one of its own', async () => {
+  test('an engine wrapper can combine the signal of a request with another one', async () => {
     const started = gate<AbortSignal>()
     const services: WaitingServices = { onWaiting: (signal) => started.open(signal) }
     const engine = createEngine({ services: services as FlowServices })

@@ -18,7 +18,7 @@ export interface RawClient {
   readReply(): Promise<RawReply>
   /** Everything off it up to a text, that one included. Rejects when the connection closes first. */
   readUntil(text: string): Promise<string>
-  /** Resolves when the connection is closed, by whichever side and however. */
+  /** Resolves when the connection is closed, by either side and in any way. */
   readonly closed: Promise<void>
   /** Cuts the connection. */
   destroy(): void

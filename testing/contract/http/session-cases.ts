@@ -75,7 +75,7 @@ export function sessionCases(test: TestFunction, serve: Serve): void {
     expect((await send('/session')).status).toBe(401)
   })
 
-  test('a store that fails is a failure with its code, and says nothing else', async () => {
+  test('a failing store is a failure with its code, and reveals nothing else', async () => {
     const sessionStore = new MemorySessionStore()
     sessionStore.load = async () => {
       throw new Error('connect ECONNREFUSED 10.0.0.7')

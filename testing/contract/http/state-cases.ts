@@ -72,7 +72,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(outcomeOf(await typed(send, 'text/plain a'))).toEqual(['none', 'ENGINE_CLOSED'])
   })
 
-  test('the state is none where nothing is stored: a refused first message, an ID that is gone', async () => {
+  test('the state is none if nothing is stored: a refused first message, an ID that is gone', async () => {
     const { engine, send, session, run } = await openSession(serve, {
       unknownSession: 'reject',
       limits: { maxMessageBytes: 20 },
@@ -118,7 +118,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(outcomeOf(await typed(send, long, { ...ada, ...header }))).toEqual(['running', 'LIMIT_EXCEEDED'])
   })
 
-  test('what the adapter refuses has a code too, and says of no session that it has ended', async () => {
+  test("the adapter's refusals have a code too, and never report that a session has ended", async () => {
     const { send, session } = await openSession(serve)
     const header = { CHAT_SESSION_ID: session }
     expect(outcomeOf(await send('/run', runRequest('{', header)))).toEqual(['unknown', 'INVALID_INPUT'])
@@ -128,7 +128,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(outcomeOf(await send('/nothing', { headers: header }))).toEqual([null, 'ROUTE_NOT_FOUND'])
   })
 
-  test('a stream has the state and the code in its last event, and in headers where it never began', async () => {
+  test('a stream has the state and the code in its last event, or in headers if it never began', async () => {
     const { store, session, send, engine } = await openSession(serve, { onTurnError: 'rollback' })
     const header = { CHAT_SESSION_ID: session }
     const failed = await streamTurn(send, { flowName: 'Typed', message: 'fail' })

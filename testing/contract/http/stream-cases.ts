@@ -1,5 +1,5 @@
-// POST /run as server-sent events: what arrives and when, and what becomes of a turn whose reader
-// leaves, stalls or waits.
+// POST /run as server-sent events: what arrives and when, and what happens to a turn whose reader leaves, stalls or
+// waits.
 import { expect } from 'vitest'
 import type { ModelProviderAdapter } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'

@@ -8,7 +8,7 @@ export interface JudgeTask {
   readonly recordings: string
   /** What it judges, one after the other. */
   readonly meanings: readonly string[]
-  /** What it judges at the same time as the others, each with a judge of its own. */
+  /** The statements that it judges at the same time as the others, each with its own judge. */
   readonly copies: number
 }
 

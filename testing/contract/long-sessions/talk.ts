@@ -51,7 +51,7 @@ export class Talk extends Flow {
 /** How many memories {@link Rooms} has. */
 export const rooms = 16
 
-/** One step for each memory: the number at the beginning of a message says which. */
+/** One step for each memory, chosen by the number at the beginning of a message. */
 const roomSteps: readonly StepConstructor[] = Array.from({ length: rooms }, (_, index) => {
   return class extends Step {
     static override readonly id: string = `Room${index}`

@@ -1,6 +1,6 @@
 /**
- * A process that answers anonymous requests with large messages, each in a session of its own, over the memory store.
- * It reports how many it has answered and what is left; what ends it by its heap is seen from outside.
+ * A process that answers anonymous requests with large messages, each in a new session, over the memory store. It
+ * reports how many it has answered and what is left; what ends it by its heap is seen from outside.
  */
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply } from '../../../src/index.js'
@@ -46,7 +46,7 @@ async function answer({ requests, bounded }: MemoryTask): Promise<MemoryReport> 
   let answered = 0
   engine.on('session:evicted', () => evicted++)
   const send = async (number: number): Promise<void> => {
-    // Each message is a text of its own.
+    // Each message is a different text.
     const body = JSON.stringify({ flowName: 'Talk', message: `${number} ${message}` })
     const headers = { 'Content-Type': 'application/json' }
     const response = await handle(new Request('http://localhost/ai/run', { method: 'POST', headers, body }))

@@ -2,7 +2,7 @@
 const asJson = 'The format carries arguments as JSON, not as text.'
 const noReasoning = 'Chat completions of OpenAI keep their thoughts to themselves.'
 
-/** By the name of the format. */
+/** Keyed by the name of the format. */
 export const leftOut: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   google: {
     'answers: a tool call with arguments that are not valid JSON': asJson,

@@ -11,7 +11,7 @@ const server = setupServer()
 beforeAll(() => {
   server.listen({
     onUnhandledRequest({ url }) {
-      throw new TypeError(`Nobody answers ${url}.`)
+      throw new TypeError(`No server answers ${url}.`)
     },
   })
 })
@@ -46,7 +46,7 @@ export async function say(message: string, sessionId?: string, init?: RunInit): 
 /** All of an answer. */
 export async function whole(answer: Promise<Response>): Promise<object> {
   const response = await answer
-  // Every request has an ID of its own.
+  // Every request has a unique ID.
   const { 'chat-request-id': _id, ...headers } = Object.fromEntries(response.headers)
   return { status: response.status, headers, body: await response.text() }
 }

@@ -1,4 +1,4 @@
-/** The unit project of `.config/vitest.config.ts`, with the tests that MUTATION_TESTS names in place of its own. */
+/** The unit project of `.config/vitest.config.ts`, with its tests replaced by those that MUTATION_TESTS names. */
 import type { ViteUserConfig } from 'vitest/config'
 import config from '../../../.config/vitest.config.js'
 

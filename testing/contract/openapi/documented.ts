@@ -9,7 +9,7 @@ export type CheckSchema = (pointer: string, value: unknown) => readonly unknown[
 
 type Described = Readonly<Record<string, { readonly [key: string]: unknown } | undefined>>
 
-/** What a document says of one reply. */
+/** The description of one reply in a document. */
 interface DescribedReply {
   readonly headers: Described
   readonly content?: Described

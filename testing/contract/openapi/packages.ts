@@ -12,7 +12,7 @@ export interface Packages {
   createChecker(document: object): (pointer: string, value: unknown) => readonly unknown[]
 }
 
-/** Where they are installed. */
+/** The folder in which they are installed. */
 export const modules: string = fileURLToPath(new URL('packages/node_modules', import.meta.url))
 
 const isMissing = !existsSync(modules)

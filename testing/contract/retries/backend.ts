@@ -1,6 +1,6 @@
 /**
- * A store that processes share, on a server of its own or in a file, reached through a proxy that
- * can cut its connections.
+ * A store that processes share, on a separate server or in a file, reached through a proxy that can cut its
+ * connections.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What a client knows of one message that it sent, perhaps many times, under one key. */
+/** A client's knowledge of one message that it sent, perhaps many times, under one key. */
 import type { TurnRecord } from '../storm/turn-record.js'
 
 /** One reply, as it came. */
@@ -46,7 +46,7 @@ export function textOf({ status, contentType, session, code, body }: KeyedAnswer
   return JSON.stringify([status, contentType, session, code, body])
 }
 
-/** The first outcome; `undefined` where there was none. */
+/** The first outcome; `undefined` if there was none. */
 export function outcomeOf({ answers }: KeyedTurn): KeyedAnswer | undefined {
   return answers.find(isOutcome)
 }

@@ -15,14 +15,14 @@ export interface RetryOrder {
   readonly name: string
   readonly store: StoreOrder
   readonly journal: string
-  /** The address of the service that does the work of `RefundTalk`. Default: nobody talks to that flow. */
+  /** The address of the service that does the work of `RefundTalk`. Default: that flow is not used. */
   readonly service?: string
 }
 
 /** A later message to a worker. */
 export type RetryMessage = { readonly read: readonly string[] } | 'finish' | 'go on'
 
-/** What a worker reports: where it listens, what it has read, or that a turn waits for `go on`. */
+/** The reports of a worker: its URL, what it has read, or that a turn waits for `go on`. */
 export interface RetryReport {
   readonly port?: number
   readonly documents?: readonly SessionDocument[]
@@ -83,7 +83,7 @@ async function serve(order: RetryOrder, journal: Journal): Promise<void> {
   report({ port: server.port })
 }
 
-// Nobody is left to serve.
+// No client is left to serve.
 const onDisconnect = (): void => process.exit()
 process.on('disconnect', onDisconnect)
 

@@ -14,7 +14,7 @@ export class ServedWorkers {
   readonly #processes: WorkerProcesses
   readonly #workers: StormWorkers
   readonly #proxies = new Set<TcpProxy>()
-  /** By the place of the worker; absent until it listens. */
+  /** The URL by the worker's index; absent until it listens. */
   readonly #byPlace = new Map<number, TcpProxy>()
   readonly #order: Omit<RetryOrder, 'name' | 'journal'>
   readonly #onWaiting: (place: number, goOn: () => void) => void

@@ -1,4 +1,4 @@
-// Must fail in every runner: a test whose failure nobody sees shows nothing.
+// Must fail in every runner: a test whose failure goes unnoticed proves nothing.
 import { Flow, LogicStep, reply } from 'turnkeeper'
 import { Conversation } from 'turnkeeper/testing'
 import { test } from './runner.mjs'

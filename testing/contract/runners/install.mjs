@@ -10,5 +10,5 @@ const packages = fileURLToPath(new URL('./packages/', import.meta.url))
 const folder = fileURLToPath(new URL('../../../node_modules/.cache/turnkeeper-runners/', import.meta.url))
 mkdirSync(folder, { recursive: true })
 for (const file of ['package.json', 'package-lock.json']) cpSync(`${packages}${file}`, `${folder}${file}`)
-// The binaries come in packages of their own: no install script has to run.
+// The binaries are in separate packages, so no install script has to run.
 execFileSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: 'inherit' })

@@ -1,5 +1,5 @@
 /* global Deno, test */
-// `test` of whichever runner this runs in. A test of yours imports it from its runner and needs nothing of this.
+// `test` of the current runner. A test of yours imports it from its runner and needs nothing of this.
 const ofRunner =
   typeof test === 'function' ? test : typeof Deno === 'object' ? Deno.test : (await import('node:test')).test
 

@@ -31,9 +31,7 @@ export interface PostgresServer {
 const binaries = findBinaries()
 const isRoot = process.getuid?.() === 0
 
-/**
- * Not `runuser`, which stays as a process of its own: this one becomes the program. It ends with the tests' process.
- */
+/** Not `runuser`, which stays as a separate process: this one becomes the program. It ends with the tests' process. */
 const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=QUIT'] as const
 
 /**

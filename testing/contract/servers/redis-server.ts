@@ -22,7 +22,7 @@ export interface RedisServerOptions {
 export interface RedisServer {
   readonly port: number
   readonly url: string
-  /** Sends one command over a connection of its own; the reply as the protocol writes it. */
+  /** Sends one command over a new connection; returns the reply in protocol form. */
   command(...words: readonly string[]): Promise<string>
   /** Starts it again after `kill`, on the same port and folder. Resolves when it answers. */
   start(): Promise<void>

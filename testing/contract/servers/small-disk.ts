@@ -8,7 +8,7 @@ import { join } from 'node:path'
 
 /** A disk under a test's control. */
 export interface SmallDisk {
-  /** The folder where it is mounted. */
+  /** The folder of its mount. */
   readonly path: string
   /** Writes a file until nothing more fits. */
   fill(): Promise<void>
@@ -18,7 +18,7 @@ export interface SmallDisk {
   close(): void
 }
 
-/** Whether this process may mount a disk. Where it may not, tests with a full disk are left out. */
+/** Whether this process may mount a disk. If not, tests with a full disk are left out. */
 export const isSmallDiskMissing: boolean = !canMount()
 
 /**

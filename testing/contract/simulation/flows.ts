@@ -143,7 +143,7 @@ export function talkWith({ kind, above, keep }: ModelCompaction): FlowConstructo
   }
 }
 
-/** A model that says how many messages it received, and calls the tool once if the user says `move`. */
+/** A model that answers with the number of messages it received, and calls the tool once if the user says `move`. */
 export const countingProvider: ModelProviderAdapter = {
   provider: 'counting',
   resolve: () => ({ provider: 'counting', name: 'counting', generate: count, stream: countAloud }),

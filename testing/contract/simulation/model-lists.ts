@@ -138,7 +138,7 @@ export function summarized(
   return { ...after, bytes: bytesOfLists(after) }
 }
 
-/** A summary of nothing but a summary is not worth a call. */
+/** Summarizing only a summary is not worth a call. */
 function isWorthIt(messages: readonly StoredMessage[], keep: number): boolean {
   return removable(messages, keep) > (messages[0]?.summary === true ? 1 : 0)
 }

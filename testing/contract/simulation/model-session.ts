@@ -38,7 +38,7 @@ export function lastTurnOf({ turns }: ModelSession): TakenTurn {
   return { message, id }
 }
 
-/** A session that nobody has stored yet. */
+/** A session that has not been stored yet. */
 export function newSession(
   flow: FlowName,
   owner: string | undefined,

@@ -1,4 +1,4 @@
-/** What the reference model knows of a session, and the rules of a run. Types only. */
+/** The reference model's view of a session, and the rules of a run. Types only. */
 import type { SessionDocument, StoredMessage } from '../../../src/index.js'
 
 export type FlowName = 'Notes' | 'Ledger' | 'Talk'
@@ -68,6 +68,6 @@ export interface ModelCompaction {
 export interface Rules {
   readonly limits: ModelLimits
   readonly compaction: ModelCompaction | undefined
-  /** What becomes of a session whose turn failed. */
+  /** What happens to a session after a failed turn. */
   readonly onTurnError: 'abort' | 'rollback'
 }

@@ -8,8 +8,8 @@ import type { SeatIndex, World } from './world.js'
 export type Command = fc.AsyncCommand<ReferenceModel, World>
 
 /**
- * Which session: a new one, one of those issued so far (also a deleted one) counted from the newest, or
- * an ID that nobody issued.
+ * Which session: a new one, one of those issued so far (also a deleted one) counted from the newest, or an ID that was
+ * never issued.
  */
 export type Target = 'new' | 'unheard-of' | number
 

@@ -10,17 +10,17 @@ import { rules } from './rules.js'
 import type { SeatIndex } from './world.js'
 
 /**
- * One of the two sessions that are there at the start; a new one; or that of the last streamed turn before it that
+ * One of the two sessions that exist at the start; a new one; or the session of the last earlier streamed turn that
  * starts a new one: its reader learns the ID while the turn runs.
  */
 export type Place = 0 | 1 | 'new' | 'learnt'
 
-/** Nobody reads the turn while it runs; or a reader reads its stream to the end, or stops after that many events. */
+/** The turn has no reader while it runs; or a reader reads its stream to the end, or stops after that many events. */
 type Reader = 'none' | 'to the end' | number
 
 /**
- * The sessions at the start belong to nobody. For an awaited stranger, turns of the session wait in the
- * middle of their flow code.
+ * The sessions at the start have no owner. For an awaited stranger, turns of the session wait in the middle of their
+ * flow code.
  */
 type Caller = 'owner' | 'stranger' | 'awaited stranger'
 
@@ -115,7 +115,7 @@ const turn: fc.Arbitrary<TurnAction> = fc.record({
   ),
 })
 
-/** The same message to both engines. As time stands still, the turns differ in nothing but their IDs. */
+/** The same message to both engines. As time stands still, the turns differ only in their IDs. */
 const twins: fc.Arbitrary<Action[]> = turn.map((one) => [one, { ...one, seat: one.seat === 0 ? 1 : 0, isTwin: true }])
 
 /**

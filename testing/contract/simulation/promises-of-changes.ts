@@ -41,7 +41,7 @@ function checkDeleted(played: PlayedPlan, { sessionId, tick, by }: Effect): void
       askedFor(played, index) === sessionId &&
       spanOf(played, index).launched < tick,
   )
-  expect(mayBeDeleted || tick > played.endedAt, 'a session was deleted that nobody who may wanted to delete').toBe(true)
+  expect(mayBeDeleted || tick > played.endedAt, 'a session was deleted without a permitted request').toBe(true)
 }
 
 function checkCommit(played: PlayedPlan, effect: Effect, base: ModelSession, session: ModelSession): void {

@@ -38,7 +38,7 @@ function commitOf(played: PlayedPlan, index: number): number {
 
 /**
  * The turns of one session in one engine, in the order in which they ran, the first one of a new session included. One
- * that could not go on with the session it asked for has a new session, with a lock of its own.
+ * that could not continue the requested session has a new one, with a separate lock.
  */
 function turnsOf(played: PlayedPlan, seat: number, sessionId: string): RanTurn[] {
   return played.plan.actions

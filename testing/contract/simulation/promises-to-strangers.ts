@@ -1,4 +1,4 @@
-/** Somebody who names another owner than that of a session learns nothing of it, and changes nothing in it. */
+/** A caller who is not the owner of a session learns nothing about it, and changes nothing in it. */
 import { expect } from 'vitest'
 import type { ExecuteDeleteResult, ExecuteResult } from '../../../src/index.js'
 import { askedFor, type PlayedPlan, spanOf } from './played-plan.js'
@@ -31,7 +31,7 @@ function checkTurn(
   index: number,
   { response, error, sessionState, restarted }: ExecuteResult,
 ): void {
-  // Nobody else knows the new session of a stranger.
+  // Only the stranger knows a stranger's new session.
   if (!played.taken.has(index)) expect(error?.code, 'a stranger in a conflict').not.toBe('SESSION_CONFLICT')
   if (response.session === askedFor(played, index)) {
     expect({ success: response.success, restarted }).toEqual({ success: false, restarted: undefined })

@@ -1,6 +1,6 @@
 /**
  * The rules of sessions (contract 3, 4.5, 4.6, 7.3; design 2, 5, 13) over a map in memory: what a turn or a delete must
- * answer and leave behind, with everything that may happen to it on the way. It knows what fails, never when.
+ * answer and leave behind, with everything that may happen on the way. It predicts which operation fails, never when.
  */
 
 import { defaultRules, summarized } from './model-lists.js'
@@ -157,7 +157,7 @@ export class ReferenceModel {
     const id = String(loaded === undefined ? call.newId : call.sessionId)
     let base = loaded ?? newSession(call.flow, call.owner, call.config)
     let stored = loaded
-    // The ID of a stored session; nobody can know the ID of a session that was not stored.
+    // The ID of a stored session; the ID of a session that was not stored is unknown to all callers.
     const known = (): string => (loaded === undefined && stored === undefined ? '' : id)
 
     const fail = (

@@ -30,7 +30,7 @@ export class Requests {
     })
   }
 
-  /** Runs an action as a request of its own. */
+  /** Runs an action as a separate request. */
   run<T>(index: number, drop: TurnAction['drop'], work: () => Promise<T>): Promise<T> {
     const request: Request = { index, drop, taken: gate(), moments: 0 }
     this.#requests.set(index, request)
@@ -51,7 +51,7 @@ export class Requests {
   /**
    * One of the moments of the request that runs now: here it may be dropped.
    *
-   * @param onDropped - Called where it is.
+   * @param onDropped - Called if the request is dropped.
    */
   async pass(onDropped: (index: number) => void): Promise<void> {
     const request = this.#storage.getStore()

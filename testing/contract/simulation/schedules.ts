@@ -113,8 +113,8 @@ class Player implements PlayedPlan {
   }
 
   /**
-   * Nobody waits for a dropped request for ever: those in the queue get the lock in time, and so does
-   * a delete that comes last.
+   * No request waits for a dropped one for ever: those in the queue get the lock in time, and so does a delete that
+   * comes last.
    */
   async #endDropped(): Promise<void> {
     const { world, dropped } = this
@@ -255,8 +255,8 @@ class Player implements PlayedPlan {
   }
 
   /**
-   * A turn whose lock was taken writes no more. If it had sent its commit before, its summary may follow
-   * under a lock of its own.
+   * A turn whose lock was taken writes no more. If it had sent its commit before, its summary may follow under a
+   * separate lock.
    */
   #checkMayWrite(what: string): void {
     const index = this.#requests?.current ?? -1

@@ -32,7 +32,7 @@ export type Writer = SeatIndex | 'outsider'
 
 /** The options of a world. */
 export interface WorldOptions {
-  /** Default: those of the engine, and no compaction. */
+  /** Default: the engine's limits, and no compaction. */
   readonly rules?: Rules
   /** Default: one that only moves. */
   readonly clock?: VirtualClock | undefined
@@ -81,7 +81,7 @@ export class World {
     this.seats[index] = this.#seat(index)
   }
 
-  /** What a writer outside both engines does, with a revision of its own. */
+  /** The write of a writer outside both engines, with its own revision. */
   async disturb(sessionId: string, how: Interference): Promise<void> {
     if (how === 'remove') return this.outsider.delete(sessionId)
     const document = how === 'write' || how === 'malform' ? await this.outsider.load(sessionId) : undefined

@@ -1,7 +1,6 @@
 /**
  * What every driver of the Keyv store must do, as tests over a real backend: the swap, the snapshot, chunks and expiry
- * by the backend's clock. Each case uses a key of its own; texts are tested in
- * driver-text-cases.ts, sizes in sql-cases.ts.
+ * by the backend's clock. Each case uses its own key; texts are tested in driver-text-cases.ts, sizes in sql-cases.ts.
  */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,7 +22,7 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
   const newKey = (): string => `key-${randomUUID()}`
 
   describe('a swap', () => {
-    test('creates where nothing is stored, and a second creation conflicts', async () => {
+    test('creates if nothing is stored, and a second creation conflicts', async () => {
       const key = newKey()
       expect(await driver().read(key, [])).toBeUndefined()
       expect(await driver().readAll(key)).toBeUndefined()
@@ -134,7 +133,7 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       const cut = swapOf(key, { expectedRevision: 'r1', revision: 'r2', chunks: [['e', '5']], removed })
       expect(await driver().swap(cut)).toBe('done')
       expect((await other().readAll(key))?.chunks).toEqual(new Map([...['a', 'c', 'd'].map(textOf), ['e', '5']]))
-      // A repeat changes nothing, also where it names other chunks.
+      // A repeat changes nothing, even if it names other chunks.
       expect(await other().swap({ ...cut, removed: ['a'] })).toBe('done')
       expect(await driver().swap(swapOf(key, { expectedRevision: 'r2', revision: 'r3', removed: ['a', 'd'] }))).toBe(
         'done',
@@ -223,7 +222,7 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
         ])
         expect(new Set(removed)).toEqual(new Set(['done']))
         expect(await driver().swap({ ...late, revision: 'r3' })).toBe('conflict')
-        // Whoever came first: the session is gone, and a new one has no chunk of it.
+        // In either order: the session is gone, and a new one has no chunk of it.
         expect(['done', 'conflict']).toContain(saved)
         expect(await driver().readAll(key)).toBeUndefined()
         await driver().swap(swapOf(key, { revision: 'r4' }))

@@ -1,4 +1,4 @@
-/** Runs race-worker.ts in processes of their own, all started at the same moment. They end by themselves. */
+/** Runs race-worker.ts in separate processes, all started at the same moment. They end by themselves. */
 import type { ChildProcess } from 'node:child_process'
 import { createProcesses } from '../worker-processes.js'
 import type { RaceOrder } from './race-worker.js'

@@ -22,11 +22,11 @@ export interface RefusingDatabase {
   takeWrites(): Promise<void>
 }
 
-/** The operations of an engine that write. `replace` is a turn that writes every chunk anew. */
+/** The operations of an engine that write. `replace` is a turn that rewrites every chunk. */
 type Operation = 'create' | 'append' | 'replace' | 'abort' | 'delete'
 
 /**
- * What becomes of an operation. `fails`: nothing is changed, and the session goes on afterwards. `may abort`: the same,
+ * The outcome of an operation. `fails`: nothing is changed, and the session goes on afterwards. `may abort`: the same,
  * unless there is room for the few bytes that mark the session as aborted.
  */
 type Outcome = 'succeeds' | 'fails' | 'may abort'
@@ -88,7 +88,7 @@ async function turn(engine: FlowEngine, userMessage: string, sessionId = ''): Pr
   return response.session
 }
 
-/** Performs an operation. Resolves to whether it took effect; where it did not, the engine must have said why. */
+/** Performs an operation. Resolves to whether it took effect; if not, the engine must have given the reason. */
 async function takesEffect(engine: FlowEngine, operation: Operation, sessionId: string): Promise<boolean> {
   if (operation === 'delete') return isDone((await engine.executeDelete(sessionId)).error)
   const { response, error } = await engine.execute({

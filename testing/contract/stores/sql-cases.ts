@@ -13,7 +13,7 @@ import { raceProcesses } from './race-processes.js'
 /** What the cases need of a database. */
 export interface SqlBackend {
   readonly kind: 'sqlite' | 'postgres'
-  /** A driver over a connection of its own. */
+  /** A driver over a new connection. */
   open(table: string): Promise<SqlSessionDriver>
   /** Where other processes find the same data. */
   place(): string

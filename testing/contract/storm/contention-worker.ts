@@ -1,6 +1,6 @@
 /**
  * One of the processes that take their turns on one session, each tried again until it commits. Started by
- * contention.ts. A rejection that nobody handles ends it with an error, as it would any process.
+ * contention.ts. An unhandled rejection ends it with an error, like any process.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FlowEngine, SessionDocument } from '../../../src/index.js'

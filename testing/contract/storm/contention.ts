@@ -11,7 +11,7 @@ export interface ContentionRemains {
   readonly turns: readonly TurnRecord[]
   readonly conflicts: number
   readonly document: SessionDocument | undefined
-  /** From the first turn to the last. */
+  /** The time from the first turn to the last. */
   readonly seconds: number
 }
 

@@ -16,7 +16,7 @@ export type JournalLine =
   | { readonly kind: 'lost-reply' }
   /** No turn on a slot was acknowledged, though the faults were over. */
   | { readonly kind: 'unserved'; readonly slot: string }
-  /** A rejection or an exception that nobody handled. */
+  /** An unhandled rejection or exception. */
   | { readonly kind: 'unhandled'; readonly text: string }
 
 /** A worker's end of its file. */

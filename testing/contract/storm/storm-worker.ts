@@ -16,7 +16,7 @@ export interface StormOrder {
   readonly seed: number
   readonly store: StoreOrder
   readonly journal: string
-  /** The session of each slot, by its number; empty where it has none yet. */
+  /** The session of each slot, by its number; empty if it has none yet. */
   readonly sessions: readonly string[]
 }
 
@@ -139,7 +139,7 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }
 
-// Nobody is left to talk for.
+// No client is left.
 const onDisconnect = (): void => process.exit()
 process.on('disconnect', onDisconnect)
 

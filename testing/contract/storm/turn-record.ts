@@ -1,4 +1,4 @@
-/** What a client knows of one turn that it asked for. It is compared with what is stored; see verdict.ts. */
+/** A client's knowledge of one requested turn. verdict.ts compares it with the stored session. */
 
 /** One turn, as its client saw it. Times are milliseconds of a clock that all processes of the machine share. */
 export interface TurnRecord {

@@ -16,7 +16,7 @@ export type ViolationKind =
   | 'misordered'
   /** A turn stands in a session that it was not meant for, or was never sent. */
   | 'mixed'
-  /** The numbers of a history are not those of the last turns: each one more than the one before. */
+  /** The numbers of a history are not consecutive up to the last turn. */
   | 'misnumbered'
   /** The parts of a session do not contain the same turns. */
   | 'torn'
@@ -40,7 +40,7 @@ export interface Verdict {
   readonly failed: number
   /** The rest: their clients cannot know. */
   readonly unknown: number
-  /** Of the unknown ones, those that are stored. */
+  /** The stored ones among the unknown. */
   readonly unknownButStored: number
   /** The turns of all sessions, also those that their histories have lost because they were too long. */
   readonly stored: number
@@ -156,7 +156,7 @@ function membersOf({ id, history }: SessionDocument, sent: ReadonlyMap<string, T
     turn !== undefined && turn.slot === slot && (turn.asked === id || number === 1)
   return history
     .filter(({ message, turn }) => !isMember(sent.get(message), turn))
-    .map(({ message }) => violation('mixed', `${message} in ${id}, a session of ${slot ?? 'nobody'}`))
+    .map(({ message }) => violation('mixed', `${message} in ${id}, a session of ${slot ?? 'no owner'}`))
 }
 
 /** What was acknowledged before another turn was sent must stand before it. */

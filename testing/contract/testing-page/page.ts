@@ -68,7 +68,7 @@ export class Page {
     return this.block(part).text
   }
 
-  /** Leaves a block to another test, or to nobody. A test file that the reason names must exist. */
+  /** Leaves a block to another test, or to none. A test file that the reason names must exist. */
   leaveOut(part: string, reason: string): void {
     const { place } = this.block(part)
     const [missing] = (reason.match(/[\w/.-]+\.test\.ts/g) ?? []).filter((file) => !existsSync(join(root, file)))

@@ -43,7 +43,7 @@ function differenceOfObjects(got: unknown, expected: Record<string, unknown>, pa
   if (prototype !== null && prototype !== Object.prototype) return `${path} is not a plain object`
   for (const key of Object.keys(expected)) {
     const keyPath = `${path}[${inShort(key)}]`
-    // Own keys only: every object inherits a constructor and a __proto__ that nobody stored.
+    // Own keys only: every object inherits a constructor and a __proto__ that were not stored.
     if (!Object.hasOwn(got, key)) return `${keyPath} is missing`
     const found = findDifference(got[key], expected[key], keyPath)
     if (found !== undefined) return found

@@ -34,7 +34,7 @@ function expectCalls(response: ModelResponse, expected: readonly ModelSuiteCall[
     'every tool call to have an ID',
     ids,
   )
-  ensure(new Set(ids).size === ids.length, 'every tool call to have an ID of its own', ids)
+  ensure(new Set(ids).size === ids.length, 'every tool call to have a unique ID', ids)
 }
 
 function expectReason({ finishReason }: ModelResponse, ...allowed: readonly ModelResponse['finishReason'][]): void {

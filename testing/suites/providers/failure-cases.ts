@@ -41,7 +41,7 @@ async function turnWith(subject: ModelSuiteSubject): Promise<{ error: unknown; s
   return { error, seen: JSON.stringify(seen) }
 }
 
-/** Everything that a log writes about a failure, including its causes, which reach nobody else by themselves. */
+/** Everything that a log writes about a failure, including its causes, which clients never see. */
 function toldBy(error: unknown): unknown[] {
   const told: unknown[] = []
   let cause = error
@@ -106,7 +106,7 @@ export const failureCases: readonly ModelSuiteCase[] = [
   },
   {
     name: 'engine: a refusal is a MODEL_BLOCKED',
-    rule: 'A refusal is an outcome of its own and never reaches the user as a text.',
+    rule: 'A refusal is a separate outcome and never reaches the user as text.',
     run: (bench) => expectCode(bench, { text: 'I cannot help with that.', stop: 'refusal' }, 'MODEL_BLOCKED'),
   },
   {

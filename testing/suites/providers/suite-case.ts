@@ -20,7 +20,7 @@ export type OpenStream = AsyncIterator<ModelStreamPart, unknown, void>
 export interface StreamedReply {
   /** The texts of its `text-delta` pieces, in order. */
   readonly texts: readonly string[]
-  /** Those of its `reasoning-delta` pieces. */
+  /** The texts of its `reasoning-delta` pieces. */
   readonly thoughts: readonly string[]
   readonly response: ModelResponse
 }

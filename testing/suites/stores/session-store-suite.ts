@@ -1,6 +1,6 @@
 /**
- * What every session store must do, as tests for any runner. The cases say what is expected; this module registers
- * them with the caller's `test`, each on stores of its own, and leaves out what the caller left out.
+ * What every session store must do, as tests for any runner. The cases say what is expected; this module registers them
+ * with the caller's `test`, each on its own stores, and leaves out the cases for options that the caller left out.
  */
 import type { SessionStore } from '../../../src/index.js'
 import { withDeadline } from '../cases/failure.js'
@@ -16,7 +16,7 @@ export type { SessionStoreSuiteOptions } from './bench/suite-options.js'
 const defaultDeadlineMs = 30_000
 
 /**
- * Registers the tests that a {@link SessionStore} must pass. Session IDs are random, but for a few hostile ones that
+ * Registers the tests that a {@link SessionStore} must pass. Session IDs are random, apart from a few hostile ones that
  * are emptied first; what the tests store stays behind. So give it data that can be thrown away, and let no other run
  * of the suite use them at the same time.
  *

@@ -42,7 +42,7 @@ export function scenarios(): ScenarioPlugin {
       if (!file.endsWith('.scenario.md')) return undefined
       const setup = await setupIn(text, file)
       const found = setup === undefined ? undefined : await resolved(setup, file, this)
-      // Without mappings, the places in stacks are those of the scenario file.
+      // Without mappings, stacks show places in the scenario file.
       return { code: moduleOf(text, file, setupCode(setup, found)), map: { mappings: '' } }
     },
   }
@@ -86,7 +86,7 @@ function setupCode(named: string | undefined, found: string | undefined): string
 
 /**
  * Makes the set-up of each scenario, and passes what its `coverage` counted to the reporter of
- * `testing/vitest/reporter.ts`. A coverage of `coverFlows` passes itself, in a place of its own.
+ * `testing/vitest/reporter.ts`. A coverage of `coverFlows` passes itself, in a separate place.
  */
 const coveredSetup: readonly string[] = [
   'const coverages = new Set()',

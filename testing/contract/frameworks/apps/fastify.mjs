@@ -2,7 +2,7 @@
 import fastify from 'fastify'
 import { toNodeListener } from 'turnkeeper/node'
 
-// In a plugin of its own, because Fastify parses and bounds the body of every other route.
+// In a separate plugin, because Fastify parses and bounds the body of every other route.
 export async function plain(handler) {
   const app = fastify()
   const listener = toNodeListener(handler)

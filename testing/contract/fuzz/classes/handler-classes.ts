@@ -14,7 +14,7 @@ export interface TakenBytes {
 /** A request for the handler, and what its client does. */
 export interface HandlerCase {
   readonly plan: RequestPlan
-  /** The body as a stream, in place of that of the plan. */
+  /** The body as a stream, instead of the plan's body. */
   readonly body?: (taken: TakenBytes) => ReadableStream<unknown>
   /** Milliseconds until the client goes away: 0 for one that has gone before the handler is called. */
   readonly abortAfterMs?: number
@@ -29,7 +29,7 @@ export type MakeHandlerCase = (random: SeededRandom) => HandlerCase
 
 const encoder = new TextEncoder()
 
-/** A case that is nothing but its plan. */
+/** A case that consists only of its plan. */
 export function handlerCaseOf(plan: RequestPlan, changes: Partial<HandlerCase> = {}): HandlerCase {
   return { plan, reads: 'all', ...changes }
 }
@@ -57,7 +57,7 @@ function bodyOf(pieces: readonly unknown[], end: 'close' | 'error' | 'never'): (
     })
 }
 
-/** A body that is much longer than the limit. Whoever reads on reads 2 MiB. */
+/** A body that is much longer than the limit. A reader that goes on reads 2 MiB. */
 function endlessBody(size: number): NonNullable<HandlerCase['body']> {
   return (taken) =>
     new ReadableStream({
@@ -76,7 +76,7 @@ function piecesOf(random: SeededRandom): Uint8Array[] {
   return [bytes.slice(0, at), new Uint8Array(), bytes.slice(at)]
 }
 
-/** A length that says less, or more, than comes: such as that of a body which a middleware has inflated. */
+/** A length that is smaller or larger than the body, for example because middleware inflated the body. */
 function lyingLength(random: SeededRandom): HandlerCase {
   const length = random.pick(['0', '3', '33', '34', '131072', '131073', '-1', 'x', '9'.repeat(30)])
   const plan = withHeader(runPlan(), 'Content-Length', length)

@@ -55,7 +55,7 @@ function chunk(model: string, choices: readonly unknown[], fields: object = {}):
   return dataEvent({ ...head, choices, ...fields })
 }
 
-/** The arguments of a call come in pieces, and only the first one says which call it is. */
+/** The arguments of a call arrive in pieces, and only the first one names the call. */
 function callDeltas(call: Call, index: number): readonly object[] {
   const { name, arguments: args } = call.function as { name: string; arguments: string }
   return [

@@ -1,4 +1,4 @@
-// OpenAI by its chat completions, which is what its package speaks where it is asked to.
+// OpenAI's chat completions, which its package uses on request.
 import { createOpenAI } from '@ai-sdk/openai'
 import { chatCompletions } from './chat-completions.js'
 import type { WireFormat } from './wire-format.js'

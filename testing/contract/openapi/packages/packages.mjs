@@ -3,7 +3,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import Ajv from 'ajv/dist/2020.js'
 
-/** What is wrong with a document, as the schema of OpenAPI 3.1 has it. Empty where nothing is. */
+/** The problems of a document by the schema of OpenAPI 3.1. Empty if there are none. */
 export async function problemsOf(document) {
   const validator = new Validator()
   const { valid, errors } = await validator.validate(structuredClone(document))

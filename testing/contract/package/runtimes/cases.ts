@@ -10,7 +10,7 @@ export interface RuntimeCase {
   readonly name: string
   /** Only for runtimes that have no modules of Node. */
   readonly withoutNode?: true
-  /** Resolves with what the table says of it, where runtimes differ. */
+  /** Resolves to the entry in the table, if runtimes differ. */
   readonly run: (runtime: Running) => Promise<string | void>
 }
 

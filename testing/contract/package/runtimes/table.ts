@@ -1,6 +1,6 @@
 // The table of docs/deploy.md, made of what ran: a row for each case, a column for each runtime.
 
-/** What the table says of each case, by the name of the runtime. */
+/** The table's entry for each case, by the name of the runtime. */
 export type Outcomes = Map<string, ReadonlyMap<string, string>>
 
 interface Named {

@@ -24,7 +24,7 @@ export function createBench(
 
   async function keep(making: SessionStore | Promise<SessionStore>): Promise<CheckedStore> {
     const store = new CheckedStore(await making, calls)
-    // A case that timed out may still open handles, which nobody else closes.
+    // A case that timed out may still open handles; only this code closes them.
     if (cleared) await store.tryClose()
     else opened.push(store)
     return store

@@ -13,7 +13,7 @@ export const rules = {
   atomic: 'If several writers expect one revision, exactly one wins, and the stored document is whole.',
   ids: 'An ID is an opaque text: it names its own session and no other.',
   json: 'A document is plain JSON: whatever JSON carries is read as it was written.',
-  hint: 'The document is what is stored; a hint only says which lists grew.',
+  hint: 'Store the whole document; a hint only names the lists that grew.',
   handles: 'What one handle stored, every other one sees at once.',
   close: 'close closes the handle: calls after it reject. Stored sessions and other handles stay.',
   outage: 'A backend that is down rejects: an outage is never a missing session, and never a conflict.',

@@ -22,8 +22,8 @@ export interface SessionStoreSuiteOptions {
   readonly claims?: boolean
   /**
    * Given where the store has `lease`: the milliseconds after which the lease of a holder that is gone is free. They
-   * are passed to `lease`; a store that has a setting of its own is made with the same number. The suite waits as long
-   * a few times, so take some hundred. Default: the cases of leases are left out.
+   * are passed to `lease`; a store with its own setting is made with the same number. The suite waits as long a few
+   * times, so take some hundred. Default: the cases of leases are left out.
    */
   readonly leases?: { readonly ttlMs: number }
   /** Whether the store has `list`. Default `false`: its cases are left out. */

@@ -20,7 +20,7 @@ const broken: readonly BrokenStore[] = [
         return endsAt
       }
     },
-    caughtBy: ['age: a session that nobody uses ends after its last save, where that is earlier'],
+    caughtBy: ['age: an unused session expires after its last save, if that is earlier'],
   },
   {
     what: 'a save does not ask whether the session is over',

@@ -67,7 +67,7 @@ const broken: readonly BrokenStore[] = [
       'cut: what another handle cut and appended is seen by one that knew the list before',
       'cut: a save that is refused cuts nothing, and one that is repeated cuts once',
       'cut: one list is cut, and another one is rewritten',
-      'cut: with a hint that says nothing of it',
+      'cut: with a hint that does not mention it',
       'engine: a memory that is cut to a window, by two in turn',
     ],
   },
@@ -86,7 +86,7 @@ const broken: readonly BrokenStore[] = [
     ]),
     caughtBy: [
       'cut: one list is cut, and another one is rewritten',
-      'cut: with a hint that says nothing of it',
+      'cut: with a hint that does not mention it',
       'cut: with a hint that counts too few removed entries',
       'cut: with a hint that counts too many removed entries',
       'cut: with a hint whose counts agree in their sum only',

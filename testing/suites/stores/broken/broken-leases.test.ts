@@ -15,7 +15,7 @@ const broken: readonly BrokenStore[] = [
     caughtBy: [
       'lease: another handle waits until it is given back',
       'lease: of ten that want it one has it at a time',
-      'lease: that of a holder that lives is renewed',
+      'lease: a live holder keeps its lease renewed',
       'lease: giving back twice gives back no other lease',
     ],
   },
@@ -61,7 +61,7 @@ const broken: readonly BrokenStore[] = [
         return takenAt + lease.ttlMs <= performance.now()
       }
     },
-    caughtBy: ['lease: that of a holder that lives is renewed'],
+    caughtBy: ['lease: a live holder keeps its lease renewed'],
   },
   {
     what: 'a lease never expires',
@@ -70,7 +70,7 @@ const broken: readonly BrokenStore[] = [
         return lease === undefined
       }
     },
-    caughtBy: ['lease: that of a holder that is gone is free after its time'],
+    caughtBy: ['lease: a dead holder loses its lease after its time'],
   },
   {
     what: 'a lease keeps others from writing',
@@ -81,7 +81,7 @@ const broken: readonly BrokenStore[] = [
         super.write(...write)
       }
     },
-    caughtBy: ['lease: it is not a session, and keeps nobody from writing'],
+    caughtBy: ['lease: it is not a session, and does not block writes'],
   },
 ]
 

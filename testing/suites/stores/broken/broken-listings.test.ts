@@ -75,7 +75,7 @@ const broken: readonly BrokenStore[] = [
   asking(
     'without an owner only the sessions of nobody are shown',
     (query, row) => (query.owner === undefined && row.owner !== undefined ? { ...query, owner: 'nobody' } : query),
-    'listing: without an owner it has the sessions of everybody and of nobody',
+    'listing: without an owner it has all sessions, owned or not',
   ),
   ...(['flowName', 'runStatus', 'savedBefore'] as const).map((filter) =>
     asking(

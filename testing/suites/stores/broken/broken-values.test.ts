@@ -34,7 +34,7 @@ const broken: readonly BrokenStore[] = [
     'numbers have 32 bits',
     (_key, value) => (Number.isInteger(value) ? Number(value) | 0 : value),
     'values: whole numbers',
-    'values: usage and bytes are numbers, also where they are big or no whole ones',
+    'values: usage and bytes are numbers, even if they are large or fractional',
   ),
   readingThrough(
     'empty lists are objects',

@@ -41,7 +41,7 @@ describe('FakeSessionStore', () => {
     claims: true,
     lists: true,
     leases: { ttlMs: 100 },
-    leaveOut: { 'lease: that of a holder that lives is renewed': 'A test renews nothing: it moves the clock.' },
+    leaveOut: { 'lease: a live holder keeps its lease renewed': 'A test renews nothing: it moves the clock.' },
   })
 })
 

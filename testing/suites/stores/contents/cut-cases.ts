@@ -170,7 +170,7 @@ export const cutCases: readonly SuiteCase[] = [
     },
   },
   hintCase('without a hint', () => undefined),
-  hintCase('with a hint that says nothing of it', ({ appended }) => ({ appended })),
+  hintCase('with a hint that does not mention it', ({ appended }) => ({ appended })),
   hintCase('with a hint that counts too few removed entries', (hint) => ({ ...hint, removed: { history: 1 } })),
   hintCase('with a hint that counts too many removed entries', (hint) => ({
     ...hint,

@@ -12,7 +12,7 @@ interface Lists {
   readonly effects?: Readonly<Record<string, object>>
 }
 
-/** The document with these lists in place of its own. */
+/** The document with its lists replaced by these. */
 function withLists(document: SessionDocument, lists: Lists): SessionDocument {
   return { ...document, ...freezeDeep(lists) } as unknown as SessionDocument
 }
@@ -61,7 +61,7 @@ async function saveAll(
   }
 }
 
-/** The hint, with what became of the other lists. */
+/** The hint, including the changes of the other lists. */
 function hintOf(hint: SessionSaveHint, before: SessionDocument, after: SessionDocument): SessionSaveHint {
   const appended = { ...hint.appended }
   const removed: Record<string, number> = {}

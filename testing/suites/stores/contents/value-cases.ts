@@ -162,7 +162,7 @@ export const valueCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'values: usage and bytes are numbers, also where they are big or no whole ones',
+    name: 'values: usage and bytes are numbers, even if they are large or fractional',
     rule: rules.json,
     async run(bench) {
       const store = await bench.open()

@@ -16,7 +16,7 @@ async function openClosed(bench: SuiteBench) {
   return { closed, other, document }
 }
 
-/** Expects a rejection that says nothing about the session. */
+/** Expects a rejection that reveals nothing about the session. */
 function expectClosed(call: string, outcome: Outcome): void {
   if (outcome.kind === 'trouble') return
   fail(`${call} after close() to reject with an error other than a conflict`, describeOutcome(outcome))

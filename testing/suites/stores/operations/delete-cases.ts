@@ -171,7 +171,7 @@ export const deleteCases: readonly SuiteCase[] = [
       await store.holds(old)
       await store.delete(old.id, old.revision)
       // As long as the old one, and the first revision as well: only the random part of the revision differs.
-      const recreated = newSession(old.id, { message: 'Anew', reply: 'Anew' })
+      const recreated = newSession(old.id, { message: 'Again', reply: 'Again' })
       await store.create(recreated)
       await store.holds(recreated)
       const turn = nextTurn(recreated)

@@ -56,7 +56,7 @@ export const ageCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'age: a session that nobody uses ends after its last save, where that is earlier',
+    name: 'age: an unused session expires after its last save, if that is earlier',
     rule: rules.age,
     needs: ['absoluteTtl'],
     async run(bench) {

@@ -107,7 +107,7 @@ export const leaseCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'lease: that of a holder that lives is renewed',
+    name: 'lease: a live holder keeps its lease renewed',
     rule: rules.lease,
     needs: ['leases'],
     async run(bench) {
@@ -121,7 +121,7 @@ export const leaseCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'lease: that of a holder that is gone is free after its time',
+    name: 'lease: a dead holder loses its lease after its time',
     rule: rules.lease,
     needs: ['leases'],
     async run(bench) {
@@ -135,7 +135,7 @@ export const leaseCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'lease: it is not a session, and keeps nobody from writing',
+    name: 'lease: it is not a session, and does not block writes',
     rule: rules.lease,
     needs: ['leases'],
     async run(bench) {

@@ -1,4 +1,4 @@
-/** Cases of `list`, for stores that have it. Each has owners of its own, because others may use the same backend. */
+/** Cases of `list`, for stores that have it. Each case uses its own owners, because others may use the same backend. */
 import type { SessionDocument, SessionListQuery, SessionSummary } from '../../../../src/index.js'
 import { describeOutcome, ensure, fail } from '../../cases/failure.js'
 import type { CheckedStore } from '../bench/checked-store.js'
@@ -75,7 +75,7 @@ export const listingCases: readonly SuiteCase[] = [
       const own = await createAll(bench, store, 3, { owner })
       await createAll(bench, store, 2, { owner: other })
       for (const nobody of [newOwner(), `${owner}x`, owner.slice(0, -1), owner.toUpperCase()]) {
-        expectSame('the listing of somebody else', idsOf(await store.listsAll({ owner: nobody })), [])
+        expectSame('the listing of another owner', idsOf(await store.listsAll({ owner: nobody })), [])
       }
       expectSame('the listing of an owner', idsOf(await store.listsAll({ owner })), idsOf(own))
     },
@@ -94,7 +94,7 @@ export const listingCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'listing: without an owner it has the sessions of everybody and of nobody',
+    name: 'listing: without an owner it has all sessions, owned or not',
     rule: rules.list,
     needs,
     async run(bench) {
