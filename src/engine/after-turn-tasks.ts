@@ -1,11 +1,11 @@
-/** What turns leave behind: work that goes on after its turn's reply, beside the next turns. */
+/** Work that outlives a turn: it continues after the reply, beside the next turns. */
 export class AfterTurnTasks {
   readonly #underWay = new Set<Promise<void>>()
 
   /**
    * Begins a task.
    *
-   * @returns A promise that resolves when the task has settled, whatever became of it.
+   * @returns a promise that resolves when the task has settled, even if it failed
    */
   begin(task: () => Promise<void>): Promise<void> {
     const end = (): void => {
@@ -16,7 +16,7 @@ export class AfterTurnTasks {
     return work
   }
 
-  /** Resolves when the tasks that are under way have settled. */
+  /** Resolves when all running tasks have settled. */
   async settled(): Promise<void> {
     await Promise.all(this.#underWay)
   }

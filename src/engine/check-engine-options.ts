@@ -1,4 +1,6 @@
-/** The names and kinds of the engine's options: a misspelt or wrong option would only show in the middle of a turn. */
+/**
+ * Checks the engine's options at creation: a misspelt or wrong one would otherwise show only in the middle of a turn.
+ */
 import { checkMethods, checkOptionNames, invalidInput, type OptionNames } from '../util/options.js'
 import type { FlowEngineOptions } from './core/engine-options.js'
 
@@ -40,7 +42,8 @@ const choices = {
 } as const
 
 /**
- * @throws `InvalidInputError` that names the first option that is unknown, and lists the known ones, or that is wrong.
+ * @throws `InvalidInputError` that names the first unknown option and lists the known ones, or names the first wrong
+ * one
  */
 export function checkEngineOptions(options: FlowEngineOptions): void {
   checkOptionNames('FlowEngine', options, optionNames)

@@ -2,8 +2,8 @@
 import type { FlowLogger } from '../flow/turn.js'
 
 /**
- * Writes to the console. A text with a `%` goes in as an argument of the format, because a console reads `%s` and the
- * like in its first one: https://console.spec.whatwg.org/#formatter
+ * Writes to the console. A text with a `%` is passed as an argument of a format, because a console interprets `%s` and
+ * other specifiers in its first argument: https://console.spec.whatwg.org/#formatter
  */
 export const consoleLogger: FlowLogger = {
   debug: (text, fields) => console.debug(...argumentsOf(text), fields),

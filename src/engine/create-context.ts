@@ -1,4 +1,4 @@
-/** Makes what the modules of one engine share. */
+/** Makes the context that the modules of one engine share. */
 import { type Clock, systemClock } from '../config/clock.js'
 import { ConfigManager } from '../config/config-manager.js'
 import { Deadlines } from '../config/deadlines.js'
@@ -26,7 +26,7 @@ import { resolveModelOptions } from './model-call/model-options.js'
 /**
  * Makes the context from the options of an engine.
  *
- * @throws `InvalidInputError` for options that cannot be used.
+ * @throws `InvalidInputError` for invalid options
  */
 export function createEngineContext(options: FlowEngineOptions): EngineContext {
   const clock = options.clock ?? systemClock

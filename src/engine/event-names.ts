@@ -1,7 +1,4 @@
-/**
- * The names of the events, for the check of what `engine.on` gets: a misspelt name would be a
- * listener that is never called.
- */
+/** The names of the events. `engine.on` checks them, because a listener of a misspelt event would never be called. */
 import { invalidInput } from '../errors/engine-errors.js'
 import { hintAt } from '../util/options.js'
 import type { EngineEventName } from './core/engine-events.js'
@@ -49,14 +46,14 @@ const eventNames: { readonly [Name in EngineEventName]: true } = {
   'tool:unknown': true,
 }
 
-/** Names that events of earlier releases had, and what to use instead. */
+/** Former event names, and what to use instead. */
 const formerNames: Readonly<Record<string, string>> = {
   'turn:rejected': "Listen to 'turn:refused': its code is 'SESSION_BUSY' or 'ENGINE_BUSY'.",
   'turn:waited': "Listen to 'turn:start': its waitedMs is present if the turn waited.",
   'loop:blocked': 'Use monitorEventLoopDelay of node:perf_hooks.',
 }
 
-/** @throws `InvalidInputError` for a name that no event has. */
+/** @throws `InvalidInputError` for an unknown name */
 export function checkEventName(name: unknown): void {
   if (typeof name === 'string' && Object.hasOwn(eventNames, name)) return
   const given = String(name)

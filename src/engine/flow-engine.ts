@@ -1,7 +1,7 @@
 /**
- * The engine: the object through which an application runs flows. It only delegates: `engine-context.ts` makes what it
- * is made of, `execute-turn.ts` runs a turn, `cancel-turn.ts` cancels one, `get-session.ts` and `remove-session.ts`
- * load and remove a session, `sessions/` lists and removes many, `close-engine.ts` closes it.
+ * The engine: the object through which an application runs flows. It only delegates: `create-context.ts` makes its
+ * parts, `turn/` runs a turn, `lock/cancel-turn.ts` cancels one, `sessions/` loads, lists and removes sessions, and
+ * `close-engine.ts` closes it.
  */
 import { ConfigManager } from '../config/config-manager.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
@@ -57,11 +57,11 @@ export class FlowEngine {
   #closed: Promise<void> | undefined
 
   /**
-   * Makes an engine over the memory store or a given one. {@link FlowEngine.create} does the same, and prepares any
+   * Makes an engine over the memory store or a given one. {@link FlowEngine.create} does the same, and also opens the
    * store that `SESSION_STORE` names.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` for options that cannot be used, and for a
-   * `SESSION_STORE` that must be prepared.
+   * @throws `InvalidInputError`, `FlowRegistrationError` for invalid options, and for a `SESSION_STORE` that only
+   * `create` can open
    */
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
@@ -74,11 +74,11 @@ export class FlowEngine {
   }
 
   /**
-   * Makes an engine over the store that `SESSION_STORE` names, or a given one. Does not wait for a connection: a server
-   * that is down now may be up for the first turn.
+   * Makes an engine over the store that `SESSION_STORE` names, or a given one. Does not wait for a connection, because
+   * a server that is down now may be up for the first turn.
    *
-   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for options and settings that cannot be used, and
-   * for a store whose package is not installed.
+   * @throws `InvalidInputError`, `FlowRegistrationError` (rejects) for invalid options and settings, and for a store
+   * whose package is not installed
    */
   static async create(options: FlowEngineOptions = {}): Promise<FlowEngine> {
     checkEngineOptions(options)
@@ -92,8 +92,8 @@ export class FlowEngine {
   }
 
   /**
-   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. If one of them cannot be
-   * registered, none is.
+   * Registers flows: a list, each under its `static id`, or a map whose keys equal those IDs. If one is invalid, none
+   * is registered.
    *
    * @returns This engine.
    * @throws `FlowRegistrationError`
@@ -152,7 +152,7 @@ export class FlowEngine {
   /**
    * Makes the model of a selection.
    *
-   * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
+   * @throws `InvalidInputError` if the provider is not registered or a parameter is not supported
    */
   resolveModel(selection: ResolvedModelSelection): RuntimeModel {
     return this.#context.models.resolve(selection).model
@@ -183,28 +183,28 @@ export class FlowEngine {
     sessionId?: string,
     context?: Readonly<Record<string, unknown>>,
   ): Promise<RunResponseType> {
-    // The types are the caller's promise. What was passed is checked.
+    // JavaScript code need not follow the types, so the values are checked.
     const input = { flowName, userMessage, sessionId } as FlowRunInput
     const result = await executeTurn(this.#context, input, context)
     return result.response
   }
 
-  /** Runs one user turn like {@link FlowEngine.run}, and returns the error too. Never rejects. */
+  /** Runs one user turn like {@link FlowEngine.run}, and also returns the error. Never rejects. */
   execute(input: FlowRunInput): Promise<ExecuteResult> {
     return executeTurn(this.#context, input)
   }
 
   /**
-   * Runs one user turn like {@link FlowEngine.run}, and streams it piece by piece while it runs: the text of the reply,
-   * the steps and tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`.
-   * The turn begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop
-   * early aborts it; the session stays as it was, unless the commit has begun. With an `idempotencyKey` the turn
-   * neither waits for its reader nor ends with it, and another call with the same key goes on reading: see
-   * `onDisconnect` and `lastEventId`.
+   * Runs one user turn like {@link FlowEngine.run}, and streams it while it runs: the text of the reply, the steps and
+   * the tools. All pieces are provisional until the last one, which is `result` after the commit, or `error`. The turn
+   * begins when the first piece is read, and waits for a slow reader, up to its deadline. Leaving the loop early aborts
+   * the turn, and the session stays unchanged, unless the commit has begun. With an `idempotencyKey` the turn neither
+   * waits for its reader nor ends with it, and another call with the same key can continue reading: see `onDisconnect`
+   * and `lastEventId`.
    *
-   * @param options - `onDisconnect`: what becomes of the turn when its reader leaves; `lastEventId`: the last piece
-   * that the reader has. A wrong option is an `error` piece.
-   * @returns The pieces, to be read once. Reading never rejects.
+   * @param options - `onDisconnect`: what happens to the turn if its reader leaves; `lastEventId`: the last piece that
+   * the reader has. A wrong option gives an `error` piece.
+   * @returns the pieces, which can be read once; reading never rejects
    * @example
    * ```ts
    * for await (const event of engine.stream({ flowName: 'SupportDesk', userMessage: 'Where is my order?' })) {
@@ -218,18 +218,18 @@ export class FlowEngine {
     return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream), options)
   }
 
-  /** The sessions of this engine. The application may use their locks. */
+  /** The session manager of this engine. The application may use its locks. */
   getFlowSession(): FlowSession {
     return this.#context.session
   }
 
   /**
-   * A stored session, frozen, for a page reload and for support; `undefined` where there is none.
+   * Returns a stored session, frozen, for a page reload or for support; `undefined` if there is none.
    *
-   * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none.
-   * Without options any session is: that is the application's own, and not for a route.
-   * @throws `InvalidInputError` (rejects) for options that cannot be used; `SessionStoreError` where the store failed,
-   * `SessionFlowInvariantError` where the document is malformed.
+   * @param options - If given, returns only a session of this owner; without `owner`, only one that has none. Without
+   * options returns any session, so never call it like that in a route.
+   * @throws `InvalidInputError` (rejects) for invalid options; `SessionStoreError` if the store failed;
+   * `SessionFlowInvariantError` if the document is malformed
    */
   getSession(
     sessionId: string,
@@ -239,13 +239,13 @@ export class FlowEngine {
   }
 
   /**
-   * One page of the stored sessions, without anything that was said in them. A page may have fewer sessions than
-   * `limit`, and even none, while there is a `cursor`: pass it for the next page, with the same query.
+   * Returns one page of the stored sessions, without their conversations. If the page has a `cursor`, pass it with the
+   * same query for the next page. A page may have fewer sessions than `limit`, or even none, and still have a `cursor`.
    *
-   * @returns The sessions, how many could not be read (`unreadable`, absent where there is none), and the cursor of the
-   * next page, which is absent after the last one.
-   * @throws `InvalidInputError` (rejects) for a query that cannot be used, and where the store cannot list;
-   * `SessionStoreError` where the store failed, `EngineClosedError` where the engine closes.
+   * @returns the sessions, the number that could not be read (`unreadable`, absent if none), and the cursor of the next
+   * page, absent on the last one
+   * @throws `InvalidInputError` (rejects) for an invalid query, and if the store cannot list; `SessionStoreError` if
+   * the store failed; `EngineClosedError` if the engine closes
    */
   listSessions(query: ListSessionsQuery = {}): Promise<{
     readonly sessions: readonly SessionSummary[]
@@ -256,23 +256,23 @@ export class FlowEngine {
   }
 
   /**
-   * Removes every stored session of an owner, each under its lock, and lists them again until there is none. Refuse the
-   * owner's requests before: a turn that runs meanwhile in another process may begin a session after the last listing.
-   * Sessions that the store cannot read stay, and `failed` counts those that it knows to be the owner's.
+   * Removes every stored session of an owner, each under its lock, and repeats the listing until it is empty. Refuse
+   * the owner's requests first: a turn in another process may begin a session after the last listing. Sessions that the
+   * store cannot read stay; `failed` counts those that are known to be the owner's.
    *
-   * @throws `InvalidInputError` (rejects) where the store cannot list; `SessionStoreError`, `EngineClosedError` where
-   * it could not go on: call it again.
+   * @throws `InvalidInputError` (rejects) if the store cannot list; `SessionStoreError` or `EngineClosedError` if it
+   * could not go on: call it again
    */
   eraseOwner(owner: string): Promise<RemovedSessions> {
     return eraseOwner(this.#context, owner)
   }
 
   /**
-   * Removes the sessions whose last save is longer ago than that, each under its lock, unless a
-   * turn saved it meanwhile.
+   * Removes the sessions whose last save is older than the given time, each under its lock, unless a turn saves the
+   * session meanwhile.
    *
-   * @throws `InvalidInputError` (rejects) for options that cannot be used, and where the store cannot list;
-   * `SessionStoreError`, `EngineClosedError` where it could not go on: call it again. And what `onProgress` throws.
+   * @throws `InvalidInputError` (rejects) for invalid options, and if the store cannot list; `SessionStoreError` or
+   * `EngineClosedError` if it could not go on: call it again; any error of `onProgress`
    */
   sweep(options: SweepOptions): Promise<RemovedSessions> {
     return sweep(this.#context, options)
@@ -283,27 +283,27 @@ export class FlowEngine {
     return (await this.executeDelete(sessionId, options)).result
   }
 
-  /** Removes a stored session like {@link FlowEngine.deleteSession}, and returns the error too. Never rejects. */
+  /** Removes a stored session like {@link FlowEngine.deleteSession}, and also returns the error. Never rejects. */
   executeDelete(sessionId: string, options?: DeleteOptions): Promise<ExecuteDeleteResult> {
     return executeDelete(this.#context, sessionId, options)
   }
 
   /**
-   * Cancels the turn of a session that is under way in this process: it fails with `TURN_ABORTED`, and leaves the
-   * session as it was. Resolves when that turn is settled: `true` if it was cancelled; `false` if there is none, or its
-   * commit has begun. Turns that wait are not touched. Never rejects.
+   * Cancels the running turn of a session in this process: the turn fails with `TURN_ABORTED`, and the session stays
+   * unchanged. Resolves when the turn has settled: `true` if it was cancelled, `false` if there is none or its commit
+   * has begun. Waiting turns are not affected. Never rejects.
    *
-   * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
+   * @param options - If given, cancels only a turn of this owner; without `owner`, only one that has none.
    */
   cancel(sessionId: string, options?: CancelOptions): Promise<boolean> {
     return cancelTurn(this.#context, sessionId, options)
   }
 
   /**
-   * Emits `auth:refused`. For what refuses requests in front of the engine: the HTTP adapters call it. Never throws.
+   * Emits `auth:refused`. Call it if you refuse requests in front of the engine; the HTTP adapters do. Never throws.
    *
-   * @param refusal - What was refused, and why; it has nothing that the client wrote but its request ID. `owner` and
-   * `flowName`, the principal and the registered name, are for the reason `flow`.
+   * @param refusal - The refused request and the reason; apart from its request ID it contains nothing that the client
+   * wrote. `owner` and `flowName` (the principal and the registered name) belong to the reason `flow`.
    */
   reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
     const { events, clock } = this.#context
@@ -311,12 +311,12 @@ export class FlowEngine {
   }
 
   /**
-   * For a client that keeps its session apart from its messages, as the chats do: claims the named session for the
-   * idempotency key of a message that is about to be sent to it.
+   * For a client that stores its session separately from its messages, as the chat adapters do: claims the named
+   * session for the idempotency key of a message before it is sent.
    *
-   * @returns The session that has answered the message before, in whatever process; else the named one, which later
-   * calls with the key return from now on.
-   * @throws `InvalidInputError` (rejects) for a key that cannot be used, `SessionStoreError` where the store failed.
+   * @returns the session that has already answered the message, in any process; otherwise the named one, which later
+   * calls with the key return too
+   * @throws `InvalidInputError` (rejects) for an invalid key; `SessionStoreError` if the store failed
    */
   claimSession(named: {
     readonly flowName: string
@@ -333,10 +333,10 @@ export class FlowEngine {
   }
 
   /**
-   * Calls `listener` for each event of a name. What it throws or rejects with is passed to `onListenerError`.
+   * Calls `listener` for each event of a name. If it throws or rejects, `onListenerError` receives the error.
    *
    * @returns This engine.
-   * @throws `InvalidInputError` for a name that no event has, and a listener that is not a function.
+   * @throws `InvalidInputError` for an unknown event name, and for a listener that is not a function
    */
   on<Name extends keyof EngineEventMap>(
     name: Name,
@@ -368,27 +368,27 @@ export class FlowEngine {
   }
 
   /**
-   * Resolves when the work that turns have left behind, summaries, is settled: stored, or failed. For tests and for a
-   * shutdown; {@link FlowEngine.close} waits for it as well.
+   * Resolves when all summaries that outlive their turns have settled: stored, or failed. For tests and for a shutdown;
+   * {@link FlowEngine.close} waits for them too.
    */
   settled(): Promise<void> {
     return this.#context.afterTurnTasks.settled()
   }
 
   /**
-   * Whether the engine takes turns: it does not close, and its store answers within `storeTimeoutMs`. The store is
-   * asked at most once in a second, however often this is called, and nothing is written.
+   * Whether the engine takes turns: it is not closing, and its store answers within `storeTimeoutMs`. Reads the store
+   * at most once a second, however often it is called, and writes nothing.
    */
   isReady(): Promise<boolean> {
     return this.#readiness.isReady()
   }
 
   /**
-   * Closes the engine: turns that hold a lock and summaries finish, waiting and new turns fail with `ENGINE_CLOSED`,
-   * after `closeTimeoutMs` what still runs is aborted, and the store is closed. A second call returns
-   * the first one's promise.
+   * Closes the engine. Turns that hold a lock, and summaries, may finish; waiting and new turns fail with
+   * `ENGINE_CLOSED`. After `closeTimeoutMs` the remaining work is aborted, and the store is closed. A second call
+   * returns the same promise.
    *
-   * @throws `SessionStoreError` (rejects) where the store could not be closed.
+   * @throws `SessionStoreError` (rejects) if the store could not be closed
    */
   close(): Promise<void> {
     this.#closed ??= closeEngine(this.#context)

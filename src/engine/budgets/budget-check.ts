@@ -1,4 +1,4 @@
-/** Whether a turn may call a model once more: what was spent so far, compared with its budgets. */
+/** Checks whether a turn may call a model once more, by comparing its spending with its budgets. */
 import { type Clock, elapsedMs } from '../../config/clock.js'
 import { BudgetExceededError } from '../../errors/engine-errors.js'
 import type { TokenUsage } from '../../model/message.js'
@@ -6,7 +6,7 @@ import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-
 import type { SessionUsage } from '../../session/session-document.js'
 import type { OwnerSpending } from './owner-budgets.js'
 
-/** The budgets of a turn, when it began, and what its session had spent before. */
+/** The budgets of a turn, its start time, and its session's earlier spending. */
 export class BudgetCheck {
   readonly #budgets: readonly ModelBudgets[]
   readonly #before: SessionUsage
@@ -16,7 +16,7 @@ export class BudgetCheck {
 
   /**
    * @param startedAt - When the turn began, in the clock's monotonic time.
-   * @param owner - What the session's owner spends. Default: nobody counts it.
+   * @param owner - The spending of the session's owner. Default: not counted.
    */
   constructor(
     budgets: readonly ModelBudgets[],
@@ -38,14 +38,14 @@ export class BudgetCheck {
   }
 
   /**
-   * Counts what an attempt cost for the owner: also where the turn was aborted meanwhile, and its
-   * session does not count it.
+   * Counts the cost of an attempt for the owner, even if the turn was aborted meanwhile and its session does not count
+   * it.
    */
   countUsage({ inputTokens, outputTokens }: TokenUsage, cost: number | undefined): void {
     this.#owner?.add({ tokens: inputTokens + outputTokens, ...(cost === undefined ? {} : { cost }) })
   }
 
-  /** Adds the time of this turn to what the session spent, where a budget limits it. */
+  /** Adds the time of this turn to the session's spending, if a budget limits time. */
   keepTime(spent: { wallTimeMs?: number }): void {
     if (!this.#budgets.some(({ session }) => session?.wallTimeMs !== undefined)) return
     spent.wallTimeMs = (this.#before.wallTimeMs ?? 0) + elapsedMs(this.#clock, this.#startedAt)
@@ -54,8 +54,8 @@ export class BudgetCheck {
   /**
    * Called before each attempt at a call.
    *
-   * @param delayMs - How much later the attempt begins. Default: it begins now.
-   * @throws {@link BudgetExceededError} where a budget is used up.
+   * @param delayMs - The delay before the attempt. Default: none.
+   * @throws {@link BudgetExceededError} if a budget is used up
    */
   check(spent: SessionUsage, delayMs = 0): void {
     this.#owner?.check(delayMs)

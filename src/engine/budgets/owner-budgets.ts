@@ -1,4 +1,4 @@
-/** What owners have spent on models, in this process: each in a window of time of its own, over all its sessions. */
+/** Counts the spending of owners on models in this process: per owner, over all sessions, in one time window each. */
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import { BudgetExceededError } from '../../errors/engine-errors.js'
 import type { OwnerBudget } from '../../model/model-budget.js'
@@ -17,17 +17,17 @@ interface Window extends Amounts {
 /** The budget of one owner, as the turns of its sessions use it. */
 export interface OwnerSpending {
   /**
-   * @param delayMs - How much later the call begins.
-   * @throws `BudgetExceededError` where the budget is used up.
+   * @param delayMs - The delay before the call.
+   * @throws `BudgetExceededError` if the budget is used up
    */
   check(delayMs: number): void
-  /** Counts what was spent, whatever becomes of the turn. */
+  /** Counts the spending, whether or not the turn succeeds. */
   add(spent: Partial<Amounts>): void
 }
 
 const amounts = ['modelCalls', 'tokens', 'cost'] as const
 
-/** Owners remembered. Beyond it, those are forgotten whose last call was longest ago. */
+/** The number of remembered owners. Beyond it, the ones whose last call was longest ago are forgotten. */
 const maxOwners = 10_000
 
 /** The budgets of all owners of one engine. */
@@ -35,7 +35,7 @@ export class OwnerBudgets {
   readonly #budget: OwnerBudget
   readonly #windowMs: number
   readonly #clock: Clock
-  /** By owner; the one that spent last is the last. */
+  /** By owner; the most recent spender comes last. */
   readonly #windows = new Map<string, Window>()
 
   constructor(budget: OwnerBudget, clock: Clock) {
@@ -71,7 +71,7 @@ export class OwnerBudgets {
     this.#windows.delete(first as string)
   }
 
-  /** `undefined` where the owner's window is over by then. */
+  /** `undefined` if the owner's window is over by then. */
   #windowAt(owner: string, time: number): Window | undefined {
     const window = this.#windows.get(owner)
     return window !== undefined && time < window.endsAt ? window : undefined

@@ -1,6 +1,6 @@
 import type { EngineContext } from './engine-context.js'
 
-/** Waits until `work` is settled, but at most so long. */
+/** Waits until `work` settles, but not longer than the given time. */
 export async function atMost({ deadlines }: EngineContext, ms: number, work: Promise<unknown>): Promise<void> {
   await new Promise<void>((resolve) => {
     const deadline = deadlines.set(ms, () => resolve())

@@ -1,6 +1,6 @@
 /**
- * What the modules of one engine share. `create-context.ts` makes it once; nothing in it is global. Modules above this
- * folder keep things here, too, and are known here by what others ask of them.
+ * The state that the modules of one engine share. `create-context.ts` makes it once; nothing in it is global. Modules
+ * above this folder keep their state here too, behind narrow interfaces.
  */
 import type { Clock } from '../../config/clock.js'
 import type { Deadlines } from '../../config/deadlines.js'
@@ -18,7 +18,7 @@ import type { FlowEngineOptions, IdKind, ModelRetryOptions } from './engine-opti
 import type { TurnOutcome } from './run-envelope.js'
 import type { RequestKey, TurnInput } from './turn-input.js'
 
-/** A turn or a summary under way, as far as an engine that closes has to know it. */
+/** A running turn or summary, as seen by a closing engine. */
 export interface RunningTurn {
   /** Ends the turn with an error. */
   abort(error: FlowError): void
@@ -26,7 +26,7 @@ export interface RunningTurn {
   onSettled: (() => void) | undefined
 }
 
-/** What an engine keeps of its options about models. */
+/** The engine's options about models. */
 export interface ModelSettings {
   readonly random: () => number
   readonly modelRetry: Required<ModelRetryOptions>
@@ -34,14 +34,14 @@ export interface ModelSettings {
   readonly budgets: EngineBudgets | undefined
 }
 
-/** A turn that takes one of the places of `maxConcurrentTurns`. */
+/** A turn that counts towards `maxConcurrentTurns`. */
 export interface AdmittedTurn {
   readonly owner?: string | undefined
   /** Resolves when the turn is settled. */
   readonly outcome?: Promise<unknown>
 }
 
-/** A turn that a repeat of its request joins. */
+/** A turn that a repeat of its request can join. */
 export interface KeyedTurn {
   readonly turnId: string
   readonly flowName: string
@@ -50,7 +50,7 @@ export interface KeyedTurn {
   readonly isCancelled: boolean
   /** Resolves when the turn is settled. */
   readonly outcome: Promise<TurnOutcome>
-  /** Whoever reads this turn gets the pieces of another one from now on. Default: of none. */
+  /** Switches the reader of this turn to the pieces of another one. Default: to none. */
   readFrom(other: KeyedTurn | undefined): void
 }
 
@@ -78,10 +78,10 @@ export interface EngineContext extends ModelSettings {
   readonly mask: FlowEngineOptions['mask']
   readonly outdated: 'refuse' | 'restart'
   readonly busy: NonNullable<FlowEngineOptions['busy']>
-  /** `undefined` where owners have no budget. */
+  /** `undefined` if owners have no budget. */
   readonly ownerBudgets: OwnerBudgets | undefined
   readonly turns: Set<RunningTurn>
-  /** Work of `turn.once` that is under way, by its idempotency key: it may outlive its turn. */
+  /** Running work of `turn.once`, by its idempotency key. It may outlive its turn. */
   readonly workUnderWay: Map<string, Promise<unknown>>
   /** See `lock/admission.ts`. */
   readonly admission: {

@@ -1,7 +1,7 @@
 /**
- * The events of an engine, and the wall between listeners and turns: a listener that throws or rejects affects neither
- * a turn nor another listener. Payloads are frozen; but for `session:trimmed`, `turn:content`, `model:content` and the
- * error of `turn:error`, they carry no text of a conversation.
+ * The events of an engine. A listener that throws or rejects affects neither a turn nor another listener. Payloads are
+ * frozen. They contain no text of a conversation, except `session:trimmed`, `turn:content`, `model:content` and the
+ * error of `turn:error`.
  */
 import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../../errors/engine-errors.js'
@@ -14,18 +14,18 @@ import type { StoreOperation } from '../../session/store-access.js'
 import { isPromise } from '../../util/observed-promise.js'
 
 /**
- * Events by name. Those of a session come after the store acknowledged. A payload is named through this type:
- * `EngineEventMap['turn:end']`.
+ * Events by name. Events about a session are emitted after the store acknowledged the change. Use this type for
+ * payloads: `EngineEventMap['turn:end']`.
  */
 export interface EngineEventMap {
   /** A turn starts a new session, under this ID. Nothing is stored yet, and nothing may ever be. */
   'session:started': SessionEvent & {
-    /** A registered name; empty where the flow is not registered. */
+    /** A registered name; empty if the flow is not registered. */
     readonly flowName: string
     readonly turnId: string
-    /** The ID of the request, where the input has one. */
+    /** The ID of the request, if the input has one. */
     readonly requestId?: string
-    /** The owner that the request names; absent where it names none. */
+    /** The owner named by the request; absent if it names none. */
     readonly owner?: string
   }
   'session:created': TurnEvent
@@ -34,12 +34,12 @@ export interface EngineEventMap {
   'session:completed': TurnEvent
   'session:aborted': TurnEvent & { readonly code: FlowErrorCode }
   'session:conflict': TurnEvent
-  /** The turn failed, and the session goes on as it was before it. */
+  /** The turn failed, and the session continues from its state before the turn. */
   'turn:rolled-back': TurnEvent & { readonly code: FlowErrorCode }
   /**
-   * The turn was stored, and these oldest entries are no longer part of the session: a limit or a `slidingWindow`
-   * removed them. It is emitted at most once for each, so an archive of record reads the document. It carries texts and
-   * bytes of the conversation.
+   * The turn was stored, and a limit or a `slidingWindow` removed these oldest entries from the session. Emitted at
+   * most once for each entry, so an archive of record must read the document instead. Contains texts and bytes of the
+   * conversation.
    */
   'session:trimmed': TurnEvent & {
     readonly history: SessionDocument['history']
@@ -49,7 +49,7 @@ export interface EngineEventMap {
   }
   'session:deleted': SessionEvent & {
     readonly requestId?: string
-    /** To whom the session belonged; absent where it had no owner, or none that could be read. */
+    /** The session's owner; absent if it had none, or if it could not be read. */
     readonly owner?: string
   }
   'session:evicted': {
@@ -58,24 +58,24 @@ export interface EngineEventMap {
     readonly at: number
   }
   /**
-   * Somebody asked for a session of another owner, and was answered as for an unknown ID. A run, streamed or not, has
-   * `flowName` and `turnId`, unless its input was refused.
+   * A caller asked for another owner's session, and got the same answer as for an unknown ID. For a run, streamed or
+   * not, `flowName` and `turnId` are present unless the input was refused.
    */
   'session:foreign': SessionEvent & {
     readonly operation: 'run' | 'delete' | 'cancel' | 'get'
     /** The owner that the request names; absent where it names none. */
     readonly askedBy?: string
-    /** To whom the session belongs; absent where it has no owner, or none that can be read. */
+    /** The session's owner; absent if it has none, or if it cannot be read. */
     readonly owner?: string
     readonly flowName?: string
     readonly turnId?: string
-    /** The ID of the request, where it has one. */
+    /** The ID of the request, if it has one. */
     readonly requestId?: string
   }
   /**
-   * The HTTP adapter refused a request: `authorize` answered with a `Response`, `authorize` or `authorizeFlow` threw or
-   * gave an answer that is not valid (`error`), no principal was named although one is required, or the caller may not
-   * run the flow. The cause of an `error` is passed to the adapter's `onError`.
+   * The HTTP adapter refused a request: `authorize` returned a `Response`, `authorize` or `authorizeFlow` threw or
+   * returned an invalid answer (`error`), a required principal was missing, or the caller may not run the flow. The
+   * adapter's `onError` receives the cause of an `error`.
    */
   'auth:refused': {
     /** Milliseconds since the epoch. */
@@ -85,7 +85,7 @@ export interface EngineEventMap {
     readonly reason: 'response' | 'error' | 'principal' | 'flow'
     /** The HTTP status of the reply. */
     readonly status: number
-    /** The principal, for the reason `flow`; absent where `authorize` named none. */
+    /** The principal, for the reason `flow`; absent if `authorize` named none. */
     readonly owner?: string
     /** The registered name, for the reason `flow`. */
     readonly flowName?: string
@@ -93,79 +93,78 @@ export interface EngineEventMap {
   /** A save took effect, but reached fewer replicas than wanted, or an unknown number of them (counted as 0). */
   'session:under-replicated': SessionEvent & { readonly replicas: number; readonly wanted: number }
   /**
-   * An operation of the store has settled: a write with its read-backs and repetitions.
-   * `sessionId` is empty for a `list`.
+   * An operation of the store has settled. A write includes its read-backs and retries. `sessionId` is empty for a
+   * `list`.
    */
   'store:end': SessionEvent & {
     readonly operation: StoreOperation['operation']
     readonly durationMs: number
     readonly success: boolean
     readonly code?: FlowErrorCode
-    /** Of the turn that it is part of: for its loads and writes. Absent elsewhere. */
+    /** The ID of the turn, for a turn's loads and writes; otherwise absent. */
     readonly turnId?: string
   }
   /**
-   * A request took the session's lock from a turn, a delete or a summary that had not settled long after its deadline:
-   * the runtime dropped it. What lost the lock can write no more.
+   * A request took the session's lock from a turn, a delete or a summary that was still unsettled long after its
+   * deadline, because the runtime dropped it. The former holder can no longer write.
    */
   'lock:taken': SessionEvent & {
     readonly holder: LockEvent['holder']
-    /** Of a turn: as in its events. */
+    /** For a turn, the same as in its events. */
     readonly turnId?: string
   }
-  /** The turn has its session's lock. `sessionId` is the one asked for; empty if a new session was. */
+  /** The turn has its session's lock. `sessionId` is the requested one; empty for a new session. */
   'turn:start': TurnEvent & {
     /**
-     * How long it waited for the lock, in milliseconds, with an idempotency key also for the look at the session;
-     * absent if it did not wait.
+     * How long it waited for the lock, in milliseconds. With an idempotency key this includes the time to look for an
+     * earlier outcome. Absent if it did not wait.
      */
     readonly waitedMs?: number
   }
   /**
-   * The turn was stored, with this entry of `history`; `undefined` where a limit removed it at once. **It
-   * has what people said.**
+   * The turn was stored with this entry of `history`; `undefined` if a limit removed it at once. **Contains texts of
+   * the conversation.**
    */
   'turn:content': TurnEvent & { readonly entry: SessionDocument['history'][number] | undefined }
-  /** The turn has ended, in success or failure. `durationMs` counts from `turn:start`. */
+  /** The turn has ended, successfully or not. `durationMs` counts from `turn:start`. */
   'turn:end': TurnEvent & { readonly durationMs: number; readonly success: boolean; readonly completed: boolean }
   /**
-   * The turn failed. `error` is what `execute` returns, for the log: it may hold what a provider or a store threw as
-   * its `cause`. With the option `mask`: a `FlowError` of the same `code` with masked texts, and the text of its
-   * cause in place of the cause.
+   * The turn failed. `error` is the error that `execute` returns, for logs: its `cause` may be an error of a provider
+   * or a store. With the option `mask` it is a `FlowError` with the same `code` and masked texts, and with the text of
+   * its cause instead of the cause.
    */
   'turn:error': TurnEvent & { readonly code: FlowErrorCode; readonly error: AnyFlowError }
-  /** The turn waits for earlier ones; `queued` of them were waiting already. */
+  /** The turn waits for earlier ones; `queued` of them were already waiting. */
   'turn:queued': TurnEvent & { readonly queued: number }
   /**
-   * The turn ended before its `turn:start`, and has no `turn:end`: it was refused, or its wait for the lock ended
-   * without it. Not emitted for input that cannot be used, nor for a request that is answered
-   * with the outcome of another.
+   * The turn ended before its `turn:start`, so it has no `turn:end`: it was refused, or it stopped waiting for the
+   * lock. Not emitted for invalid input, nor for a request that gets the outcome of another.
    */
   'turn:refused': TurnEvent & {
     readonly code: FlowErrorCode
     /** How long it waited for the lock, in milliseconds. */
     readonly waitedMs: number
   }
-  /** A newer turn took the place of this one, which waited or was under way (`TURN_SUPERSEDED`). */
+  /** A newer turn superseded this one, which was waiting or running (`TURN_SUPERSEDED`). */
   'turn:superseded': TurnEvent & { readonly byTurnId: string }
   /**
-   * A request with an idempotency key was answered with the outcome of an earlier one, and nothing was run. `turnId` is
-   * that of the turn which ran, empty where a receipt does not have it; `joined`: whether it was still under way.
+   * A request with an idempotency key got the outcome of an earlier one, and no turn ran. `turnId` names the turn that
+   * ran; empty if the receipt does not have it. `joined`: whether that turn was still running.
    */
   'turn:replayed': TurnEvent & { readonly joined: boolean }
-  /** `turn.once` found that the work of this name was begun before, and that its outcome is unknown. */
+  /** `turn.once` found that the work of this name was started before and its outcome is unknown. */
   'effect:uncertain': TurnEvent & {
     readonly effect: string
-    /** How often the work has begun, this time included. */
+    /** How often the work was started, including this time. */
     readonly attempt: number
-    /** When it began first: ISO 8601, UTC. */
+    /** When it was first started: ISO 8601, UTC. */
     readonly begunAt: string
   }
-  /** The turn goes on in the step in which the session is. */
+  /** The turn continues in the session's current step. */
   'step:resume': TurnEvent & { readonly step: string }
   'step:enter': TurnEvent & { readonly step: string }
   'step:exit': StepEvent
-  /** An attempt at a call begins. A call that is tried again keeps its number. */
+  /** An attempt at a call begins. A retried call keeps its number. */
   'model:start': StepEvent & {
     readonly provider: string
     readonly model: string
@@ -181,24 +180,24 @@ export interface EngineEventMap {
     readonly cachedInputTokens?: number
     /** As in `TokenUsage`. */
     readonly reasoningTokens?: number
-    /** What the attempt cost, where the model has prices, in their unit. */
+    /** The cost of the attempt, in the unit of the model's prices, if it has prices. */
     readonly cost?: number
-    /** Of a failed attempt: what the turn fails with where no other attempt succeeds. */
+    /** For a failed attempt: the code with which the turn fails if no other attempt succeeds. */
     readonly code?: FlowErrorCode
   }
   /**
-   * What an attempt at a model was asked and what it answered, directly before its `model:end`. **It has what people
-   * said.** Not emitted by an engine with the option `mask`.
+   * The request and the answer of a model attempt, directly before its `model:end`. **Contains texts of the
+   * conversation.** Not emitted by an engine with the option `mask`.
    */
   'model:content': EngineEventMap['model:start'] & {
     readonly system: string | undefined
     readonly messages: readonly Message[]
-    /** Empty where the attempt failed. */
+    /** Empty if the attempt failed. */
     readonly answer: readonly MessagePart[]
   }
   /**
-   * The model is asked once more: the attempt failed with a transient error, the answer was empty or did not have the
-   * form of `output`, or `onReply` asked for another. `delayMs`: how long the engine waits before it.
+   * The model is asked again: the attempt failed with a transient error, the answer was empty or did not fit `output`,
+   * or `onReply` asked for another answer. `delayMs`: how long the engine waits before the next attempt.
    */
   'model:retry': StepEvent & {
     readonly provider: string
@@ -214,7 +213,7 @@ export interface EngineEventMap {
     readonly toProvider: string
     readonly toModel: string
   }
-  /** A provider failed too often: none of its models is called for some time. */
+  /** A provider failed too often, so its models are not called for some time. */
   'circuit:opened': {
     readonly provider: string
     /** Milliseconds since the epoch. */
@@ -223,27 +222,29 @@ export interface EngineEventMap {
   /** A provider whose circuit was open answered. */
   'circuit:closed': EngineEventMap['circuit:opened']
   /**
-   * A memory was cut down. `durationMs` counts from the end of the turn; 0 for a window, which
-   * goes with the turn's commit.
+   * A memory was shortened. `durationMs` counts from the end of the turn; 0 for a window, which is part of the turn's
+   * commit.
    */
   'memory:compacted': TurnEvent & {
     readonly namespace: string
-    /** Messages that were taken out. */
+    /** The number of removed messages. */
     readonly removed: number
-    /** Messages that are left, a summary among them. */
+    /** The number of remaining messages, a summary included. */
     readonly kept: number
     readonly durationMs: number
   }
   /**
-   * A memory was to be summed up, and stayed as it was: the summary failed, or the session has changed meanwhile
-   * (`SESSION_CONFLICT`). The engine tries again when the memory has grown further.
+   * A summary failed, or the session changed meanwhile (`SESSION_CONFLICT`), so the memory stayed as it was. The engine
+   * tries again when the memory has grown further.
    */
   'memory:compaction-failed': TurnEvent & { readonly namespace: string; readonly code: FlowErrorCode }
   'tool:start': StepEvent & { readonly tool: string; readonly toolCallId: string }
   'tool:end': EngineEventMap['tool:start'] & {
     readonly durationMs: number
     readonly success: boolean
-    /** Of a call that failed. `TOOL_ERROR` where the model gets it as the result, and the turn goes on. */
+    /**
+     * The error code of a failed call. With `TOOL_ERROR` the model gets the error as the result, and the turn goes on.
+     */
     readonly code?: FlowErrorCode
   }
   /** A model called a tool that the step does not offer. The model gets an error as the result. */
@@ -255,21 +256,21 @@ export interface EngineEventMap {
 }
 
 /**
- * What every event of a session has.
+ * The fields of every event about a session.
  *
  * @inline
  */
 type SessionEvent = EngineEventMap['session:evicted']
 
 /**
- * What every event of a turn has.
+ * The fields of every event about a turn.
  *
  * @inline
  */
 type TurnEvent = EngineEventMap['session:started']
 
 /**
- * What every event of a step has.
+ * The fields of every event about a step.
  *
  * @inline
  */
@@ -278,18 +279,18 @@ type StepEvent = EngineEventMap['step:enter']
 /** The name of an event. */
 export type EngineEventName = keyof EngineEventMap
 
-/** What `engine.on` takes. The engine does not wait for what it returns. */
+/** A listener for `engine.on`. The engine does not await its result. */
 export type EngineListener<Name extends EngineEventName> = (payload: Readonly<EngineEventMap[Name]>) => unknown
 
 type AnyListener = (payload: never) => unknown
 
-/** What the emitter calls in place of a listener: it never throws. */
+/** The wrapper of a listener that the emitter calls. It never throws. */
 type Guard = (payload: unknown, name: EngineEventName) => void
 
 /** The events of one engine. */
 export class EngineEvents {
   readonly #emitter = new EventEmitter<Record<EngineEventName, Guard>>()
-  /** One for each listener, whatever it listens to, so that `off` finds it. */
+  /** One wrapper for each listener, shared by all its events, so that `off` finds it. */
   readonly #guards = new WeakMap<AnyListener, Guard>()
   readonly #onListenerError: (error: unknown, event: string) => void
 
@@ -297,23 +298,23 @@ export class EngineEvents {
     this.#onListenerError = onListenerError
   }
 
-  /** Whether an event has listeners: a payload that nobody gets need not be made. */
+  /** Whether an event has listeners. If not, its payload need not be made. */
   hasListeners(name: EngineEventName): boolean {
     return this.#emitter.listenerCount(name) > 0
   }
 
-  /** Calls those that listen now; a listener that is added or removed meanwhile does not change this round. */
+  /** Calls the current listeners; adding or removing listeners meanwhile does not affect this round. */
   emit<Name extends EngineEventName>(name: Name, payload: EngineEventMap[Name]): void {
     if (this.hasListeners(name)) this.#emitter.emit(name, Object.freeze(payload), name)
   }
 
-  /** Adds a listener; in place of itself, where it listens to the event already. */
+  /** Adds a listener. If it already listens to the event, it is replaced. */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
     const guard = this.#guardOf(name, listener)
     this.#emitter.off(name, guard).on(name, guard)
   }
 
-  /** Adds a listener for the next event alone; in place of itself, where it listens to the event already. */
+  /** Adds a listener for the next event only. If it already listens to the event, it is replaced. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
     const guard = this.#guardOf(name, listener)
     this.#emitter.off(name, guard).once(name, guard)
@@ -335,7 +336,7 @@ export class EngineEvents {
     return guard
   }
 
-  /** Calls a function of the application. What it throws or rejects with is passed to `onListenerError`. */
+  /** Calls a function of the application. If it throws or rejects, `onListenerError` receives the error. */
   callListener(listener: AnyListener, payload: unknown, name: string): void {
     try {
       const returned = listener(payload as never)
@@ -347,7 +348,7 @@ export class EngineEvents {
 
   #report(error: unknown, name: string): void {
     const report = async (): Promise<void> => this.#onListenerError(error, name)
-    // An error of the report itself has nowhere to go.
+    // There is nowhere to report an error of `onListenerError`.
     report().catch(() => undefined)
   }
 }

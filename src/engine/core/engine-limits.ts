@@ -4,22 +4,22 @@ import { LimitExceededError } from '../../errors/engine-errors.js'
 import type { JsonError } from '../../util/json.js'
 import { numbersWithDefaults } from '../../util/options.js'
 
-/** Limits of an engine. Each is a number above 0; `Infinity` switches one off. */
+/** Limits of an engine. Each is a number above 0; `Infinity` switches a limit off. */
 export interface EngineLimits {
   /** Calls of a model in one turn. Default 16. */
   readonly maxModelCallsPerTurn: number
-  /** Calls of tools that models ask for in one turn; none of an answer is run that asks for more. Default 64. */
+  /** Tool calls of models in one turn. If an answer exceeds the limit, none of its calls run. Default 64. */
   readonly maxToolCallsPerTurn: number
   /**
-   * Bytes of the result of one tool call; of a larger one the model gets a sentence that says so.
-   * Default 262 144 (256 KiB).
+   * Bytes of the result of one tool call. The model gets a message instead of a larger result. Default 262 144 (256
+   * KiB).
    */
   readonly maxToolResultBytes: number
   /** Moves (`go`) in one turn. Default 32. */
   readonly maxTransitionsPerTurn: number
-  /** Milliseconds for one turn, and as long again for its wait behind earlier turns. Default 120 000. */
+  /** Milliseconds for one turn. Its wait behind earlier turns may take as long again. Default 120 000. */
   readonly turnTimeoutMs: number
-  /** Milliseconds for one attempt at a call of a model; of a streamed one, from piece to piece. Default 60 000. */
+  /** Milliseconds for one attempt at a model call; for a streamed call, between two pieces. Default 60 000. */
   readonly modelTimeoutMs: number
   /** Milliseconds for one tool call. Default 30 000. */
   readonly toolTimeoutMs: number
@@ -51,8 +51,8 @@ export interface EngineLimits {
    */
   readonly maxSessionBytes: number
   /**
-   * Receipts of idempotency keys that a session keeps, those of its last keyed turns; that of its first
-   * turn stays too. Default 16.
+   * Receipts of idempotency keys in a session: those of its last keyed turns; the receipt of its first turn always
+   * stays. Default 16.
    */
   readonly maxReceipts: number
   /** Names under which `turn.once` keeps results in a session. Default 64. */
@@ -100,20 +100,20 @@ export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
   return numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
 }
 
-/** How long a turn takes at most: its wait for the lock, the turn itself, and what the store does for it. */
+/** The longest duration of a turn: its wait for the lock, the turn itself, and its store operations. */
 export function longestTurnMs({ turnTimeoutMs, storeTimeoutMs }: EngineLimits): number {
   return 2 * turnTimeoutMs + 14 * storeTimeoutMs
 }
 
-/** The error for a limit that was passed. `problem` begins its sentence: what passed it. */
+/** The error for an exceeded limit. `problem` begins its message and names what exceeded it. */
 export function limitExceeded(limits: EngineLimits, limit: keyof EngineLimits, problem: string): LimitExceededError {
   return new LimitExceededError({ limit, value: limits[limit], problem })
 }
 
 /**
- * The error for JSON that exceeds `maxJsonDepth`; `undefined` where something else is wrong with it.
+ * The error for JSON that exceeds `maxJsonDepth`; `undefined` if it has another problem.
  *
- * @param owner - Words behind the path: whose value it is. Default: the path says so.
+ * @param owner - Words after the path that name the owner of the value. Default: none, the path is enough.
  */
 export function depthExceeded(
   limits: EngineLimits,

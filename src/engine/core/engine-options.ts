@@ -1,6 +1,6 @@
 /**
- * The options of an engine, and what its operations take and return. Types only: `engine-context.ts`
- * and `input/` check them.
+ * The options of an engine, and the inputs and results of its operations. Types only: `create-context.ts` and `input/`
+ * check the values.
  */
 import type { Clock } from '../../config/clock.js'
 import type { ConfigReader } from '../../config/config-manager.js'
@@ -14,7 +14,7 @@ import type { SessionStore } from '../../session/session-store.js'
 import type { JsonObject } from '../../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
 
-/** What {@link FlowEngine} takes. Everything is optional. */
+/** The options of {@link FlowEngine}. All are optional. */
 export interface FlowEngineOptions {
   /** Settings; `SESSION_STORE` is read from it. Default: the environment. */
   readonly configManager?: ConfigReader
@@ -24,95 +24,95 @@ export interface FlowEngineOptions {
   readonly models?: readonly Model[]
   /** Model providers, registered with replace. Default: none. */
   readonly providers?: readonly ModelProviderAdapter[]
-  /** The store, in place of the one that `SESSION_STORE` names. */
+  /** The session store. Default: the one that `SESSION_STORE` names. */
   readonly sessionStore?: SessionStore
   /** Limits; see {@link EngineLimits} for each default. */
   readonly limits?: Partial<EngineLimits>
   /**
-   * How a call of a model is repeated after a transient error. The delay after the n-th attempt is random, up to
-   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer where the provider asked for more. There is no further
-   * attempt where it could not begin before the turn's deadline.
+   * How a model call is retried after a transient error. The delay after the n-th attempt is random, up to
+   * `baseDelayMs` x 2^(n-1) and at most `maxDelayMs`; longer if the provider asked for more. There is no further
+   * attempt if it could not begin before the turn's deadline.
    */
   readonly modelRetry?: {
-    /** Attempts at one model, the first one included. Default 3. 1: no call is repeated. */
+    /** Attempts at one model, including the first. Default 3. 1: no retries. */
     readonly maxAttempts?: number
     /** Milliseconds. Default 500. */
     readonly baseDelayMs?: number
     /** Milliseconds. Default 8 000. */
     readonly maxDelayMs?: number
   }
-  /** When a provider that keeps failing is not called for some time. */
+  /** When to stop calling a provider that keeps failing. */
   readonly circuitBreaker?: {
     /**
      * Transient failures in a row, over all sessions, that open the breaker. Default 10. `Infinity`: it never opens.
      */
     readonly failureThreshold?: number
-    /** Milliseconds until one trial call is let through. Default 30 000. */
+    /** Milliseconds until one trial call is allowed. Default 30 000. */
     readonly resetTimeoutMs?: number
   }
   /**
-   * What turns, sessions and owners may spend on models: turns and sessions in addition to the flow's own
-   * `budgets()`. Default: not bounded.
+   * How much turns, sessions and owners may spend on models. For turns and sessions, the flow's own `budgets()` apply
+   * as well. Default: unlimited.
    */
   readonly budgets?: EngineBudgets
-  /** What flows need from the application: `turn.services`. Never stored. Default: `{}`. */
+  /** The application's services for flows: `turn.services`. Never stored. Default: `{}`. */
   readonly services?: FlowServices
-  /** What an unknown, completed or aborted session ID does: start a new session, or fail. Default `'new'`. */
+  /** Whether an unknown, completed or aborted session ID starts a new session, or fails. Default `'new'`. */
   readonly unknownSession?: 'new' | 'reject'
   /**
-   * What becomes of a session whose turn failed. `'abort'`: it has ended, and is marked `aborted`. `'rollback'`: it
-   * goes on where it was before the turn; the text of the error and what was spent are stored. A flow may decide for
-   * itself by its `static onTurnError`. Default `'abort'`.
+   * What happens to a session after a failed turn. `'abort'`: the session ends, marked `aborted`. `'rollback'`: the
+   * session continues from its state before the turn; only the error text and the spending are stored. A flow's `static
+   * onTurnError` overrides this. Default `'abort'`.
    */
   readonly onTurnError?: 'abort' | 'rollback'
   /**
-   * Which texts of errors reach users, in replies and in the document's `error`. `'full'`: the message of the error.
+   * Which error texts reach users, in replies and in the document's `error`. `'full'`: the message of the error.
    * `'flow'`: the messages of `FlowError`s that flow code threw with the code `FLOW_ERROR`, `TOOL_ERROR` or
-   * `INVALID_INPUT`, and of refused input (`INVALID_INPUT`); for all else, limits included, a fixed sentence with the
-   * ID of the turn. What flow code throws with a code about sessions, turns or engines becomes a `FLOW_ERROR` or
-   * `TOOL_ERROR` whose message is not sent. Or a function that returns the text; where it throws, the fixed sentence is
-   * sent. An error whose message is not sent is logged, and `execute` and the event `turn:error` have it in
-   * any case. Default `'full'`.
+   * `INVALID_INPUT`, and of refused input (`INVALID_INPUT`); for every other error, limits included, a fixed sentence
+   * with the turn ID. If flow code throws an error with a code about sessions, turns or engines, it becomes a
+   * `FLOW_ERROR` or `TOOL_ERROR` whose message is not sent. Or a function that returns the text; if it throws, the
+   * fixed sentence is sent. An error whose message is not sent is logged; `execute` and the event `turn:error` always
+   * have it. Default `'full'`.
    */
   readonly errorText?: 'full' | 'flow' | ((error: AnyFlowError, turn: FailedTurn) => string)
   /**
-   * Masks what a turn stores of its conversation: called with each text of the turn before the commit. What it returns
-   * is stored in the history and the memories in place of the text; replies and models get the text itself, models in
-   * this turn only. `where`: `'message'`, what the user or the application said to the model, and names of attached
-   * files; `'reply'`, what the model or the flow said, and texts of errors; `'tool-call'` and `'tool-result'`, each
-   * string, key and number of arguments and results. Must be synchronous. Where it throws, or returns something other
-   * than a string, the turn fails and nothing of it is stored. State, context and effects are the flow's own to keep
-   * clean. Default: texts are stored as they are.
+   * Masks the texts that a turn stores: called with each text before the commit. The history and the memories store the
+   * returned text instead. Replies get the original text, and so do models, but only in this turn. `where`: `'message'`
+   * for texts to the model from the user or the application, and names of attached files; `'reply'` for texts of the
+   * model or the flow, and error texts; `'tool-call'` and `'tool-result'` for each string, key and number of arguments
+   * and results. Must be synchronous. If it throws, or returns anything but a string, the turn fails and stores
+   * nothing. It does not mask state, context and effects; flows must keep those clean. Default: texts are stored
+   * unchanged.
    */
   readonly mask?: (text: string, where: 'message' | 'reply' | 'tool-call' | 'tool-result') => string
   /**
-   * What happens to a session that an older version of its flow has stored, where the flow does not migrate it: the
-   * turn is refused with `SESSION_FLOW_INVARIANT` and the session stays as it is, or a new session starts.
-   * `static outdated` of a flow overrides it. Default `'refuse'`.
+   * What happens to a session that was stored by an older version of its flow, if the flow does not migrate it.
+   * `'refuse'`: the turn is refused with `SESSION_FLOW_INVARIANT`, and the session stays unchanged. `'new'`: a new
+   * session starts. A flow's `static outdated` overrides this. Default `'refuse'`.
    */
   readonly outdated?: 'refuse' | 'restart'
   /**
-   * What becomes of a message for a session that has a turn under way. `'queue'`: it waits, first come, first served,
-   * up to the limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'interrupt'`: the turn
-   * under way ends with `TURN_SUPERSEDED` and leaves nothing but effects, unless its commit has begun, and so do those
-   * that waited; then the message runs. Messages that were superseded were not taken: their user may send them again.
-   * A flow may decide for itself by its `static busy`; the policy of the flow whose turn is under way counts. Within
-   * this process. Default `'queue'`.
+   * What happens to a message for a session that has a running turn. `'queue'`: it waits, first come, first served, up
+   * to the limit `maxQueuedTurnsPerSession`. `'reject'`: it is refused with `SESSION_BUSY`. `'interrupt'`: the running
+   * turn ends with `TURN_SUPERSEDED` and keeps only its effects, unless its commit has begun; waiting turns end the
+   * same way; then the message runs. A superseded message was not taken, so its user may send it again. A flow's
+   * `static busy` overrides this; the policy of the running turn's flow counts. Applies within this process. Default
+   * `'queue'`.
    */
   readonly busy?: 'queue' | 'reject' | 'interrupt'
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
-  /** A number from 0 up to, and without, 1: for the delays between attempts. Default: `Math.random`. */
+  /** Returns a number from 0 up to, but not including, 1, for the delays between attempts. Default: `Math.random`. */
   readonly random?: () => number
   /**
-   * Makes IDs, a new one at each call. An ID of the kind `revision` must not come twice for a session: stores recognise
-   * by it what they have read. Default: random base64url from `crypto.getRandomValues`; for a session
-   * 24 bytes, 32 characters.
+   * Makes IDs, a new one at each call. An ID of the kind `revision` must never repeat within a session, because stores
+   * use it to detect changes. Default: random base64url from `crypto.getRandomValues`; for a session 24 bytes, 32
+   * characters.
    */
   readonly generateId?: (kind: 'session' | 'revision' | 'turn') => string
-  /** Where `turn.log` writes to. Default: `console`. */
+  /** The logger behind `turn.log`. Default: `console`. */
   readonly logger?: FlowLogger
-  /** Called with what an event listener or a `waitUntil` throws or rejects with. Default: `console.error`. */
+  /** Receives errors of event listeners and of `waitUntil`. Default: `console.error`. */
   readonly onListenerError?: (error: unknown, event: string) => void
 }
 
@@ -120,11 +120,11 @@ export interface FlowEngineOptions {
 export interface FlowRunInput {
   /** The registered name of the flow. */
   readonly flowName: string
-  /** What the user said. */
+  /** The user's message. */
   readonly userMessage: string
   /**
-   * Images and files that the user sent along: `turn.attachments`, kept in memory with the message. Base64 of the
-   * standard alphabet, or an absolute http or https address without credentials. Default: none.
+   * Images and files that the user sent: `turn.attachments`, kept in memory with the message. Base64 in the standard
+   * alphabet, or an absolute http or https URL without credentials. Default: none.
    */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** The session to continue. Default: a new one. */
@@ -132,31 +132,28 @@ export interface FlowRunInput {
   /** Stored as `{ config }` in the flow context, on the session's first turn. A plain object of plain JSON. */
   readonly config?: JsonObject
   /**
-   * Names this request, so that it can safely be sent again: 16 to 255 visible ASCII characters without a comma, best a
-   * UUID that the client makes once for each message. A repeat with the same key gets the recorded reply and runs
-   * nothing. The same key with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`.
-   * Default: every call is a turn.
+   * Makes it safe to send this request again: 16 to 255 visible ASCII characters without a comma, best a UUID that the
+   * client makes once for each message. A repeat with the same key gets the recorded reply, and no turn runs. The same
+   * key with another flow, message, attachments or config is refused with `IDEMPOTENCY_MISMATCH`. Default: every call
+   * is a turn.
    */
   readonly idempotencyKey?: string
-  /**
-   * Names this request in the events of its turn and in logs: 1 to 128 of `A-Z a-z 0-9 . _ : -`.
-   * Never stored. Default: none.
-   */
+  /** The ID of this request in events and logs: 1 to 128 of `A-Z a-z 0-9 . _ : -`. Never stored. Default: none. */
   readonly requestId?: string
-  /** `true`: the flow is treated as one that is not registered, because this caller may not run it. Default `false`. */
+  /** `true`: the flow is treated as unregistered, because this caller may not run it. Default `false`. */
   readonly hideFlow?: boolean
-  /** Cancels the turn: it is aborted, and the session stays as it was. */
+  /** Cancels the turn: it is aborted, and the session stays unchanged. */
   readonly signal?: AbortSignal
   /** The principal. It is stored with a new session; another principal's session is treated as unknown. */
   readonly owner?: string
-  /** The server's own facts for this turn, laid over `turn.context`. Never stored; may have no key `config`. */
+  /** The server's facts for this turn, merged over `turn.context`. Never stored; must not have a key `config`. */
   readonly serverContext?: JsonObject
   /**
-   * Receives what this turn leaves behind for after its reply: the writing of a summary. For runtimes that stop when
-   * the reply is sent: there it is `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only if
-   * something is left; and once more, when a streamed turn begins that goes on without its reader
-   * (`onDisconnect: 'finish'`), with the turn itself. The promises do not reject. What the function throws is passed to
-   * `onListenerError`. Default: the runtime goes on anyway.
+   * Keeps the runtime alive for work that outlives the reply: the writing of a summary. Needed if the runtime stops
+   * once the reply is sent, usually as `(work) => ctx.waitUntil(work)`. Called at most once, before the reply, and only
+   * if there is such work; a streamed turn that continues without its reader (`onDisconnect: 'finish'`) also passes
+   * itself when it begins. The promises never reject. If the function throws, `onListenerError` receives the error.
+   * Default: none, for runtimes that keep running.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
 }
@@ -166,47 +163,44 @@ export interface RunResponseType {
   /** Whether the turn ran without an error. */
   readonly success: boolean
   /**
-   * Whether the session ended; always `true` on a failure, which does not say so: see
-   * {@link ExecuteResult.sessionState}.
+   * Whether the session ended. Always `true` on a failure, even if the session goes on: see {@link
+   * ExecuteResult.sessionState}.
    */
   readonly completed: boolean
   /** The text for the user, or the text of the failure. */
   readonly message: string
-  /** The session ID; empty where there is none. */
+  /** The session ID; empty if there is none. */
   readonly session: string
   /** The content type of `message`. */
   readonly contentType: string
 }
 
-/** What `execute` resolves to. */
+/** The result of `execute`. */
 export interface ExecuteResult {
   readonly response: RunResponseType
   /**
-   * What is stored after this turn under `response.session`, or where that is empty, under the session ID that was
-   * sent. `'running'`: send the ID again, also after a failure. `'completed'` and `'aborted'`: the session has ended.
-   * `'none'`: nothing is stored under it, or only a session of another owner. `'unknown'`: nobody
-   * could be asked; keep the ID.
+   * The state of the session after this turn: of `response.session`, or if that is empty, of the requested ID.
+   * `'running'`: send the ID again, even after a failure. `'completed'` and `'aborted'`: the session has ended.
+   * `'none'`: nothing is stored under the ID, or only another owner's session. `'unknown'`: the store could not be
+   * read; keep the ID.
    */
   readonly sessionState: 'running' | 'completed' | 'aborted' | 'none' | 'unknown'
   /** The failure; absent on success. */
   readonly error?: AnyFlowError
-  /** Set where `response.message` is bytes in base64. */
+  /** Set if `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
-  /**
-   * `true` where an earlier call with the same idempotency key had run, or was running, and this one was
-   * answered with its outcome.
-   */
+  /** `true` if this call got the outcome of an earlier or running call with the same idempotency key. */
   readonly replayed?: true
   /**
-   * Why a new session answered and not the one that was asked for: that one is unknown (or another owner's), it has
-   * ended (`completed`, `aborted`), an older version of the flow has stored it (`outdated`), or the flow's `migrate` or
-   * `onRestore` returned `null` (`flow`). Absent where no other session was asked for, and where
-   * no new session is stored.
+   * Why a new session was started instead of continuing the requested one: it is unknown or another owner's
+   * (`unknown`), it has ended (`completed`, `aborted`), it was stored by an older version of the flow (`outdated`), or
+   * the flow's `migrate` or `onRestore` returned `null` (`flow`). Absent if no session was requested, and if no new
+   * session is stored.
    */
   readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
 }
 
-/** What `deleteSession` resolves to. */
+/** The result of `deleteSession`. */
 export interface DeleteResult {
   readonly success: boolean
   readonly session: string
@@ -214,7 +208,7 @@ export interface DeleteResult {
   readonly message?: string
 }
 
-/** What `executeDelete` resolves to. */
+/** The result of `executeDelete`. */
 export interface ExecuteDeleteResult {
   readonly result: DeleteResult
   /** The failure; absent on success. */
@@ -228,13 +222,13 @@ export interface ExecuteDeleteResult {
  */
 export type DeleteOptions = {
   /**
-   * The principal: another principal's session is not removed, and success is reported. Default:
-   * only one without an owner.
+   * The principal. Another principal's session is not removed, and the result is a success. Default: removes only a
+   * session without an owner.
    */
   readonly owner?: string
   /**
-   * Whether a session is removed that the store cannot read, although its owner is not known then. Without
-   * options it is. Default `false`.
+   * Whether to remove a session that the store cannot read, although its owner is then unknown. Without any options it
+   * is removed. Default `false`.
    */
   readonly unreadable?: boolean
   /** As in {@link FlowRunInput}: it is in `session:deleted` and in logs. */
@@ -254,13 +248,13 @@ export type CancelOptions = Pick<DeleteOptions, 'owner' | 'requestId'>
  * @inline
  */
 export type FailedTurn = {
-  /** Absent where the failure came before the turn, or is that of a delete. */
+  /** Absent if the failure came before the turn, or in a delete. */
   readonly turnId?: string
   /** The ID of the request, where it has one. */
   readonly requestId?: string
-  /** Empty where there is none. */
+  /** Empty if there is none. */
   readonly sessionId: string
-  /** Empty for a delete, and where no flow of the name that was sent is registered. */
+  /** Empty for a delete, and if no flow with the requested name is registered. */
   readonly flowName: string
 }
 
@@ -271,7 +265,7 @@ export type FailedTurn = {
  */
 export type SessionState = ExecuteResult['sessionState']
 
-/** What an ID is made for. */
+/** The kinds of IDs. */
 export type IdKind = Parameters<NonNullable<FlowEngineOptions['generateId']>>[0]
 
 /** See {@link FlowEngineOptions.modelRetry}. */

@@ -1,7 +1,7 @@
 /**
- * From anything thrown to a {@link FlowError} whose message may leave the process, and from there to the text that a
- * user gets. Texts of flow code go out as they are, cut and with credentials blacked out; the engine's own sentences
- * are not changed. The option `errorText` decides which of both go out at all.
+ * Converts anything thrown to a {@link FlowError} whose message may leave the process, and that to the text for the
+ * user. Texts of flow code are shortened and credentials in them redacted; the engine's own messages are not changed.
+ * The option `errorText` decides which texts are sent at all.
  */
 
 import { flowCodeError, isMadeByEngine } from '../../errors/engine-errors.js'
@@ -14,16 +14,21 @@ import type { EngineContext } from './engine-context.js'
 import type { FailedTurn } from './engine-options.js'
 import { maskText } from './mask-text.js'
 
-/** Characters of a text that is not the engine's own. */
+/** The most characters of a text that is not the engine's own. */
 const maxTextLength = 500
 
-/** Characters that are looked at: enough that what the cut leaves is clean, and no more, for time grows with them. */
+/**
+ * The number of examined characters: enough to clean the shortened text, but bounded, because the time grows with it.
+ */
 const maxRawLength = 4000
 
-/** Characters before a cut in which groups of a card or an account number are looked for: more than any of them has. */
+/**
+ * The number of characters before a cut in which to look for groups of a card or account number: more than any of them
+ * has.
+ */
 const maxGroupsLength = 60
 
-/** What was thrown, as a text that may go out. Never throws itself. */
+/** The text of anything thrown, safe to send. Never throws itself. */
 export function thrownText(thrown: unknown): string {
   return shorten(uncutText(thrown), maxTextLength)
 }
@@ -33,8 +38,8 @@ function uncutText(thrown: unknown): string {
   const raw = rawText(thrown)
   const words = firstWords(raw)
   if (words !== '' || raw === '') return redact(words)
-  // There is no place to cut: half a secret may stand at the end. The cut that follows removes it, unless
-  // redaction has shortened the text.
+  // There is no safe place to cut, so half a secret may be at the end. The following cut removes it, unless redaction
+  // has shortened the text.
   const text = raw.slice(0, maxRawLength)
   const clean = redact(text)
   return clean === text ? text : clean.slice(0, clean.indexOf(redacted) + redacted.length)
@@ -44,7 +49,7 @@ function shorten(text: string, length: number): string {
   return text.length > length ? `${cutText(text, length - 1)}…` : text
 }
 
-/** What flow code threw, as a {@link FlowError}. */
+/** Converts anything that flow code threw to a {@link FlowError}. */
 export function asFlowError(thrown: unknown): AnyFlowError {
   return FlowError.isInstance(thrown) ? thrown : flowCodeError(thrownText(thrown), thrown)
 }
@@ -52,7 +57,9 @@ export function asFlowError(thrown: unknown): AnyFlowError {
 /** The codes of errors that flow code throws to speak to the user, and of bad input. */
 const codesForUsers: readonly FlowErrorCode[] = ['FLOW_ERROR', 'TOOL_ERROR', 'INVALID_INPUT']
 
-/** The text of an error for the user, as the option `errorText` has it. An error whose text is not sent is logged. */
+/**
+ * The text of an error for the user, according to the option `errorText`. An error whose text is not sent is logged.
+ */
 export function userText(engine: EngineContext, error: AnyFlowError, turn: FailedTurn): string {
   const text = chooseText(engine.errorText, error, turn)
   if (text !== error.message || error.details !== undefined) logFailure(engine, error, turn)
@@ -65,7 +72,7 @@ function chooseText(errorText: EngineContext['errorText'], error: AnyFlowError, 
   try {
     const text: unknown = errorText(error, turn)
     if (typeof text === 'string') return text
-    // A promise is not awaited, and if it rejects, nobody else would handle that.
+    // A promise is not awaited, so its rejection must be handled here.
     Promise.resolve(text).catch(() => undefined)
     return fixedText(turn)
   } catch {
@@ -73,7 +80,7 @@ function chooseText(errorText: EngineContext['errorText'], error: AnyFlowError, 
   }
 }
 
-/** What the engine says of flow code, its models and its prompts is for their author. */
+/** The engine's messages about flow code, models and prompts are for the flow's author. */
 function isForUsers(error: FlowError, { turnId }: FailedTurn): boolean {
   if (!codesForUsers.includes(error.code)) return false
   // Input is refused before there is a turn.
@@ -85,10 +92,10 @@ function fixedText({ turnId }: FailedTurn): string {
 }
 
 /**
- * A text of an error as it may be stored, reported and logged; the fixed sentence where the option `mask` fails.
+ * The masked text of an error, which may be stored, reported and logged; the fixed sentence if the option `mask` fails.
  *
- * @param cause What was thrown. Where the text holds what is left of its text after a cut, the mask gets it without the
- *   cut, for it would not know half an address. The answer is cut instead.
+ * @param cause The thrown value. If the text was shortened from it, the mask gets the full text, because it would not
+ * recognise half an address. The masked text is shortened instead.
  */
 export function maskedText(
   { mask }: Pick<EngineContext, 'mask'>,
@@ -108,9 +115,7 @@ export function maskedText(
   }
 }
 
-/**
- * The error that events get. With the option `mask` it has masked texts, and that of its cause in place of the cause.
- */
+/** The error for events. With the option `mask` it has masked texts, and the text of its cause instead of the cause. */
 export function maskedError(engine: Pick<EngineContext, 'mask'>, error: AnyFlowError, turn: FailedTurn): AnyFlowError {
   if (engine.mask === undefined) return error
   const { code, details } = error
@@ -128,8 +133,8 @@ export function logFailure(engine: EngineContext, failure: AnyFlowError, turn: F
   const { logger } = engine
   const error = maskedError(engine, failure, turn)
   const { message, code, details } = error
-  // Only its text: what a provider or a store throws may hold the conversation. The event
-  // `turn:error` has the error itself.
+  // Logs only the text: an error of a provider or a store may contain the conversation. The event `turn:error` has the
+  // error itself.
   const cause = error.cause === undefined ? undefined : thrownText(error.cause)
   const log = async (): Promise<void> => logger.error(message, { ...turn, code, details, cause })
   // A logger that throws or rejects must not touch the reply.
@@ -137,10 +142,10 @@ export function logFailure(engine: EngineContext, failure: AnyFlowError, turn: F
 }
 
 /**
- * A long text up to where no secret is cut in two, for half of one would not be recognised. Cut is at the last white
- * space, and groups of capitals and digits before it are dropped, which may be half a card. In a text without white
- * space it is cut where the values of names end; what follows a `://` there may be half a user and is dropped, too.
- * Empty where there is no such place.
+ * Cuts a long text at a place that does not split a secret, because half a secret would not be recognised. Cuts at the
+ * last white space, and drops groups of capitals and digits before it, which may be half a card number. A text without
+ * white space is cut after a named value; a part after `://` may be half a user name, and is dropped too. Empty if
+ * there is no such place.
  */
 function firstWords(text: string): string {
   if (text.length <= maxRawLength) return text
@@ -151,8 +156,8 @@ function firstWords(text: string): string {
 }
 
 /**
- * The start of a long text up to the last of these characters. A loop, for a pattern would
- * search on from each character.
+ * The start of a long text up to the last of these characters. A loop, because a pattern would search again from each
+ * character.
  */
 function cutAfter(text: string, sign: RegExp): string {
   let end = maxRawLength

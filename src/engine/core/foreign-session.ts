@@ -1,4 +1,4 @@
-/** What an operation finds under an ID for a caller who names an owner, perhaps nobody. */
+/** Loads the session under an ID as seen by a caller, with or without an owner. */
 import { isMalformed, SessionFlowMismatchError } from '../../errors/session-errors.js'
 import type { FlowConstructor } from '../../flow/flow-registry.js'
 import { ownerOf } from '../../session/session-codec.js'
@@ -6,28 +6,28 @@ import type { SessionDocument } from '../../session/session-document.js'
 import type { EngineContext } from './engine-context.js'
 import type { EngineEventMap } from './engine-events.js'
 
-/** Who asks: the owner that a caller names, perhaps nobody. */
+/** The caller's owner, if any. */
 export interface Caller {
   readonly owner?: string | undefined
 }
 
-/** What is stored under an ID. */
+/** The stored session of an ID, as seen by a caller. */
 export interface Found {
-  /** The caller's own session, as it was loaded and unchecked; `undefined` where there is none. */
+  /** The caller's own session, as loaded and unchecked; `undefined` if there is none. */
   readonly stored: unknown
-  /** Whether there is another owner's. */
+  /** Whether another owner's session is stored. */
   readonly isForeign: boolean
-  /** Whose session it is, as far as it can be read; `undefined` where there is none. */
+  /** The owner of the session, if it can be read; `undefined` if there is none. */
   readonly owner?: unknown
 }
 
 /**
- * Loads what is stored for a caller. Of another owner's session nothing but the owner is looked at, whatever is wrong
- * with it. One whose owner cannot be read counts as one without an owner.
+ * Loads the session of an ID for a caller. Of another owner's session only the owner is read, even if the rest is
+ * malformed. A session whose owner cannot be read counts as one without an owner.
  *
- * @param caller - `turnId`: of the turn that loads.
- * @param orUnknown - Whether one whose owner cannot be read counts as the caller's. Default `false`.
- * @throws `SessionStoreError`, and `SessionFlowInvariantError` where the caller's own session cannot be read.
+ * @param caller - `turnId`: the ID of the loading turn.
+ * @param orUnknown - Whether a session whose owner cannot be read counts as the caller's. Default `false`.
+ * @throws `SessionStoreError`; `SessionFlowInvariantError` if the caller's own session cannot be read
  */
 export function loadFor(
   { session }: EngineContext,
@@ -49,7 +49,7 @@ export function loadFor(
   )
 }
 
-/** Reports that somebody asked for another owner's session. */
+/** Reports a request for another owner's session. */
 export function reportForeign(
   { events, clock }: EngineContext,
   {

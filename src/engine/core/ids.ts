@@ -1,4 +1,4 @@
-/** The IDs of one engine: random ones, or those of the application's own function, which are checked. */
+/** The IDs of one engine: random, or from the application's function and checked. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { isSessionId } from '../../util/patterns.js'
 import { createRandomId } from '../../util/random-id.js'
@@ -13,7 +13,7 @@ const lengths: Readonly<Record<IdKind, number>> = { session: 32, revision: 12, t
 /**
  * Makes the function that an engine takes its IDs from.
  *
- * @param generateId - The application's own. Default: random IDs.
+ * @param generateId - The application's function. Default: random IDs.
  */
 export function createGenerateId(generateId: ((kind: IdKind) => string) | undefined): (kind: IdKind) => string {
   if (generateId === undefined) {

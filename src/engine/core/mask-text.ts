@@ -1,6 +1,5 @@
 /**
- * One call of the option `mask` of the engine. What it is called with is decided in
- * `turn/mask-turn.ts` and `error-text.ts`.
+ * One call of the engine's option `mask`. `turn/commit/mask-turn.ts` and `error-text.ts` decide which texts to mask.
  */
 import { flowCodeError } from '../../errors/engine-errors.js'
 import { isPromise } from '../../util/observed-promise.js'
@@ -11,7 +10,7 @@ export type Mask = NonNullable<FlowEngineOptions['mask']>
 /**
  * Masks one text.
  *
- * @throws `FlowCodeError`, without what the mask threw: that may quote the text.
+ * @throws `FlowCodeError` without the mask's own error, which may quote the text
  */
 export function maskText(mask: Mask, text: string, where: Parameters<Mask>[1]): string {
   let returned: unknown

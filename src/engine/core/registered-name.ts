@@ -1,9 +1,9 @@
-/** The name of a flow, as events and logs may have it. */
+/** The name of a flow for events and logs. */
 import type { EngineContext } from './engine-context.js'
 
 /**
- * The registered name of a flow that a caller names by it, or by a former one; empty where there is none. A flow that
- * the caller may not run (`hideFlow`) has none: it is found as little as one that is not registered.
+ * The registered name of a flow, found by its current or a former name; empty if there is none. A hidden flow
+ * (`hideFlow`) looks exactly like an unregistered one.
  */
 export function registeredName(
   { flows }: EngineContext,

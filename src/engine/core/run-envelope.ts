@@ -13,7 +13,7 @@ export interface TurnReply {
   readonly encoding: 'base64' | undefined
 }
 
-/** The result of a turn, before the store was asked for the state of its session, where nobody knows it. */
+/** The result of a turn; the state of its session may still have to be read from the store. */
 export type TurnOutcome = Omit<ExecuteResult, 'sessionState'> & { readonly sessionState: SessionState | undefined }
 
 export function successEnvelope(session: string, reply: TurnReply, completed: boolean): ExecuteResult {

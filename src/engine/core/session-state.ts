@@ -1,6 +1,6 @@
 /**
- * The state of a session that a failed turn did not load: what a client reads to know whether its
- * session goes on (design 8.1).
+ * The state of a session that a failed turn did not load, so that the client knows whether the session goes on (design
+ * 8.1).
  */
 
 import { factsOf } from '../../errors/error-facts.js'
@@ -11,9 +11,9 @@ import type { SessionState } from './engine-options.js'
 import { loadFor, reportForeign } from './foreign-session.js'
 
 /**
- * Asks the store, once and without the lock. Another owner's session counts as none. Does not reject.
+ * Reads the store once, without the lock. Another owner's session counts as none. Does not reject.
  *
- * @param turn - What is known of the turn that failed.
+ * @param turn - The known facts about the failed turn.
  */
 export async function lookUpState(
   engine: EngineContext,
@@ -33,9 +33,9 @@ export async function lookUpState(
   }
 }
 
-/** The state of a session that a failed turn never saw; `undefined` where the store has to be asked. */
+/** The state of a session that a failed turn never loaded; `undefined` if the store must be read. */
 export function stateUnseen(error: AnyFlowError): SessionState | undefined {
-  // Only a session that is in use has a queue.
+  // Only a session in use has a queue.
   if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return 'running'
   const { unseen } = factsOf(error.code)
   return unseen === 'ask' ? undefined : unseen

@@ -1,14 +1,17 @@
-/** What a turn was asked, checked: `input/check-input.ts` makes it. */
+/** The checked input of a turn, made by `input/check-input.ts`. */
 import type { FilePart, ImagePart } from '../../model/message.js'
 import type { JsonObject } from '../../util/json.js'
 import type { FlowRunInput } from './engine-options.js'
 
-/** The digests of an idempotency key. The first two are what a receipt has. */
+/** The digests of an idempotency key. A receipt contains the first two. */
 export interface RequestKey {
   readonly key: string
-  /** Of the key and the request together: without the key it says nothing about the request. */
+  /** The digest of the key and the request together. Without the key it reveals nothing about the request. */
   readonly request: string
-  /** Of the key, the owner and the flow: under it a store keeps the ID of the session that the request starts. */
+  /**
+   * The digest of the key, the owner and the flow. A store keeps the ID of the session that the request starts under
+   * it.
+   */
   readonly claim: string
 }
 
@@ -18,16 +21,16 @@ export interface TurnInput {
   readonly userMessage: string
   /** Frozen, as its parts are. */
   readonly attachments: readonly (ImagePart | FilePart)[]
-  /** `undefined` where a new session was asked for. */
+  /** `undefined` for a new session. */
   readonly sessionId: string | undefined
   /** For the flow context of a new session. */
   readonly context: JsonObject | undefined
-  /** Names the request, so that it can be sent again. `undefined` where it has no key. */
+  /** The idempotency key of the request; `undefined` if it has none. */
   readonly idempotency: RequestKey | undefined
   readonly signal: AbortSignal | undefined
   readonly owner: string | undefined
   readonly requestId: string | undefined
-  /** `true` where the caller may not run the flow. */
+  /** `true` if the caller may not run the flow. */
   readonly hideFlow: true | undefined
   readonly serverContext: JsonObject | undefined
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
