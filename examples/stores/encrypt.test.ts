@@ -1,5 +1,4 @@
 /** The encryption of the page: no text is stored in the clear, and another key cannot read it. */
-import { readFileSync } from 'node:fs'
 import { Keyv } from 'keyv'
 import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
 import { KeyvSessionStore } from 'turnkeeper/keyv'
@@ -86,9 +85,4 @@ test('a Keyv that calls the hooks itself gets an error, and stores nothing', asy
   const keyv = await encrypt(new Keyv({ store: map, throwOnErrors: true }), new Uint8Array(32))
   await expect(keyv.set('key', 'my secret wish')).rejects.toThrow('the Keyv itself called the hook')
   expect(map.size).toBe(0)
-})
-
-test('it is the one on the page', () => {
-  const page = readFileSync(new URL('../../docs/sessions-and-stores.md', import.meta.url), 'utf8')
-  expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./encrypt.ts', import.meta.url), 'utf8')}\`\`\``)
 })
