@@ -1,7 +1,6 @@
-/** The store of the page, against the store suite. */
-import { readFileSync } from 'node:fs'
+/** The store to copy, against the store suite. */
 import { sessionStoreSuite } from 'turnkeeper/testing/suites'
-import { describe, expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { OwnSessionStore, type Row } from './own-store.js'
 
 describe('a store of one screen', () => {
@@ -9,9 +8,4 @@ describe('a store of one screen', () => {
   sessionStoreSuite(test, () => new OwnSessionStore(rows), {
     corrupt: (sessionId) => void rows.set(sessionId, { revision: '1-cut', json: '{"cut":' }),
   })
-})
-
-test('it is the one on the page', () => {
-  const page = readFileSync(new URL('../../docs/sessions-and-stores.md', import.meta.url), 'utf8')
-  expect(page).toContain(`\`\`\`ts\n${readFileSync(new URL('./own-store.ts', import.meta.url), 'utf8')}\`\`\``)
 })

@@ -11,7 +11,6 @@ const [bookingFlow = '', bookingTest = ''] = booking.text.split('// The test.\n'
 
 page.runTests('booking.test.ts', booking)
 page.runTests('desk.test.ts', page.block('a no leads back to the question'))
-page.runTests('files.test.ts', page.block('an invoice is bytes'))
 page.runTests(
   'use.test.js',
   page.block("assert.equal(conversation.reply.message, 'What is your name?')"),
