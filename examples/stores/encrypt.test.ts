@@ -1,4 +1,4 @@
-/** The encryption of the page: no text is stored in the clear, and another key cannot read it. */
+/** The encryption to copy: no text is stored in the clear, and another key cannot read it. */
 import { Keyv } from 'keyv'
 import { Flow, FlowEngine, LogicStep, reply, SessionFlowInvariantError, type Turn } from 'turnkeeper'
 import { KeyvSessionStore } from 'turnkeeper/keyv'

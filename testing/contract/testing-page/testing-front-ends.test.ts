@@ -7,7 +7,26 @@ import { failureOf, Page } from './page.js'
 
 const page = new Page('testing-front-ends')
 page.runTests('page.test.ts', page.block('a conversation, a failure that it survives'))
-page.runTests('greeting.test.ts', page.block("import 'turnkeeper/testing/vitest'"))
+page.write(
+  'greeting.ts',
+  `import { Flow, finish, LogicStep, reply } from 'turnkeeper'
+export class AskName extends LogicStep {
+  static id = 'AskName'
+  run(turn) {
+    if (turn.entered) return reply('What is your name?')
+    this.state.name = turn.message
+    return finish('Hello!')
+  }
+}
+export class Greeting extends Flow {
+  static id = 'Greeting'
+  steps() { return [AskName] }
+}
+`,
+)
+const greeting = page.block("import 'turnkeeper/testing/vitest'")
+const text = greeting.text.replaceAll(/^declare const (\w+).*$/gm, "import { $1 } from './greeting.js'")
+page.runTests('greeting.test.ts', { ...greeting, text })
 
 const url = 'https://shop.example/ai/run'
 const request = (message: string, session: string | null, flowName: string, more: object = {}): RequestInit => ({
@@ -68,7 +87,19 @@ test('a script of streams: delays, a text that is taken back, a break, a failure
 })
 
 test('an engine answers in place of a script', async () => {
-  const { server } = await page.load<{ server: SetupServer }>('engine.ts', page.text('class Parrot'))
+  const parrot = `import { Flow, LogicStep, reply } from 'turnkeeper'
+class Echo extends LogicStep {
+  static id = 'Echo'
+  run(turn) { return reply('You said ' + turn.message + '.') }
+}
+class Parrot extends Flow {
+  static id = 'Parrot'
+  steps() { return [Echo] }
+}
+const flows = [Parrot]
+`
+  const program = page.text('declare const flows').replace(/^declare const flows.*$/m, parrot)
+  const { server } = await page.load<{ server: SetupServer }>('engine.ts', program)
   await answering(server, async () => {
     expect(await talk('Parrot', ['Hello', 'you'])).toEqual(['You said Hello.', 'You said you.'])
   })
