@@ -1,14 +1,14 @@
 /**
- * Whether an engine is ready for turns. Load balancers ask for it, as often as they like and whoever they are, so it
- * begins at most one operation of the store in a second, and that one only reads.
+ * Whether an engine is ready for turns. Any load balancer may ask this often, so it starts at most one store operation
+ * a second, and only a read.
  */
 import { type Clock, monotonicTime } from '../config/clock.js'
 import type { FlowSession } from '../session/flow-session.js'
 
-/** How long an answer of the store counts, in milliseconds, from when it was asked. */
+/** How long an answer of the store is valid, in milliseconds from the request. */
 const checkCountsMs = 1_000
 
-/** No engine makes this ID: a store that answers has nothing under it. */
+/** An ID that no engine makes, so a store that answers has nothing under it. */
 const unusedId = 'turnkeeper-readiness'
 
 /** See above. */
@@ -23,9 +23,7 @@ export class Readiness {
     this.#clock = clock
   }
 
-  /**
-   * `false` from the moment in which the engine begins to close, and where the store fails or does not answer in time.
-   */
+  /** `false` once the engine begins to close, and if the store fails or does not answer in time. */
   async isReady(): Promise<boolean> {
     if (this.#session.closing) return false
     try {

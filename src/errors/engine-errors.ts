@@ -1,6 +1,6 @@
 /**
- * What can go wrong around a session: registration, input, limits, models, tools, flow code and time.
- * Each class keeps its facts in fields and its sentence in the message.
+ * The errors around a session: registration, input, limits, models, tools, flow code and time. Each class keeps its
+ * facts in fields and its text in the message.
  */
 
 import { FlowError } from './flow-error.js'
@@ -33,7 +33,7 @@ export class FlowRegistrationError extends FlowError<'FLOW_REGISTRATION'> {
   }
 }
 
-/** An argument, an option or a field of a request is not what it must be. The message names it. */
+/** An argument, an option or a field of a request is invalid. The message names it. */
 export class InvalidInputError extends FlowError<'INVALID_INPUT'> {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'INVALID_INPUT', message: options.message, cause: options.cause })
@@ -49,9 +49,9 @@ export class LimitExceededError extends FlowError<'LIMIT_EXCEEDED'> {
   constructor(options: {
     readonly limit: string
     readonly value: number
-    /** What exceeded it: the beginning of a sentence. */
+    /** What exceeded the limit: the beginning of a sentence. */
     readonly problem: string
-    /** Whose limit it is, `step 'Ask'`. Default: the engine's. */
+    /** The owner of the limit, such as `step 'Ask'`. Default: the engine. */
     readonly owner?: string
     readonly cause?: unknown
   }) {
@@ -73,11 +73,11 @@ export class LimitExceededError extends FlowError<'LIMIT_EXCEEDED'> {
   }
 }
 
-/** A budget is used up: the engine calls no model any more. */
+/** A budget is used up, so the engine calls no more models. */
 export class BudgetExceededError extends FlowError<'BUDGET_EXCEEDED'> {
-  /** Whose budget it is. */
+  /** The kind of budget: a turn's, a session's or an owner's. */
   declare readonly scope: 'turn' | 'session' | 'owner'
-  /** Which amount of it, as in `ModelBudget`. */
+  /** The amount in `ModelBudget` that is used up. */
   declare readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
   /** The budget. */
   declare readonly value: number
@@ -105,7 +105,7 @@ export class BudgetExceededError extends FlowError<'BUDGET_EXCEEDED'> {
   }
 }
 
-/** A model failed, or its answer cannot be used. What the provider threw is the `cause`. */
+/** A model failed, or its answer is unusable. The provider's error is the `cause`. */
 export class ModelError extends FlowError<'MODEL_ERROR'> {
   declare readonly provider: string
   declare readonly model: string
@@ -113,7 +113,7 @@ export class ModelError extends FlowError<'MODEL_ERROR'> {
   constructor(options: {
     readonly provider: string
     readonly model: string
-    /** A further sentence: what was wrong with the answer. */
+    /** An additional sentence about the problem with the answer. */
     readonly detail?: string | undefined
     readonly cause?: unknown
   }) {
@@ -150,7 +150,7 @@ export class ModelBlockedError extends FlowError<'MODEL_BLOCKED'> {
   }
 }
 
-/** A tool threw. The message is the tool's own text; what it threw is the `cause`. */
+/** A tool threw. The message is the tool's own text; its error is the `cause`. */
 export class ToolExecutionError extends FlowError<'TOOL_ERROR'> {
   constructor(options: { readonly tool: string; readonly message: string; readonly cause?: unknown }) {
     super({ code: 'TOOL_ERROR', message: options.message, cause: options.cause, facts: { tool: options.tool } })
@@ -161,10 +161,7 @@ export class ToolExecutionError extends FlowError<'TOOL_ERROR'> {
   }
 }
 
-/**
- * A hook of a flow or a step threw, or did something that it may not do. The message is the hook's own
- * text, or says what it did.
- */
+/** A hook of a flow or a step threw, or broke a rule. The message is the hook's own text, or names the broken rule. */
 export class FlowCodeError extends FlowError<'FLOW_ERROR'> {
   constructor(options: { readonly message: string; readonly cause?: unknown }) {
     super({ code: 'FLOW_ERROR', message: options.message, cause: options.cause })
@@ -183,7 +180,7 @@ const mayWaitForItself =
 export class TurnTimeoutError extends FlowError<'TURN_TIMEOUT'> {
   constructor(options: {
     readonly timeoutMs: number
-    /** What took too long. */
+    /** The phase that took too long. */
     readonly phase: 'turn' | 'lock'
     /** Whether other requests waited for the session's lock when the turn ended. Default `false`. */
     readonly isAwaited?: boolean
@@ -208,7 +205,7 @@ export class TurnTimeoutError extends FlowError<'TURN_TIMEOUT'> {
   }
 }
 
-/** The caller cancelled the turn: its `signal` fired, or the client disconnected. The session is as it was before. */
+/** The caller cancelled the turn: its `signal` fired, or the client disconnected. The session is unchanged. */
 export class TurnAbortedError extends FlowError<'TURN_ABORTED'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({ code: 'TURN_ABORTED', message: 'The turn was cancelled by its caller.', cause: options.cause })
@@ -219,9 +216,7 @@ export class TurnAbortedError extends FlowError<'TURN_ABORTED'> {
   }
 }
 
-/**
- * The session has a turn under way, and its flow takes no other one meanwhile (`busy: 'reject'`). Intended status 409.
- */
+/** The session has a running turn, and its flow refuses others meanwhile (`busy: 'reject'`). Intended status 409. */
 export class SessionBusyError extends FlowError<'SESSION_BUSY'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
@@ -236,7 +231,7 @@ export class SessionBusyError extends FlowError<'SESSION_BUSY'> {
   }
 }
 
-/** A newer message took the place of this turn (`busy: 'interrupt'`). Intended status 409. */
+/** A newer message superseded this turn (`busy: 'interrupt'`). Intended status 409. */
 export class TurnSupersededError extends FlowError<'TURN_SUPERSEDED'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
@@ -251,7 +246,7 @@ export class TurnSupersededError extends FlowError<'TURN_SUPERSEDED'> {
   }
 }
 
-/** An idempotency key was used before, for another request, or for one whose reply is not kept any more. */
+/** An idempotency key was used before, for another request, or for one whose reply is no longer stored. */
 export class IdempotencyMismatchError extends FlowError<'IDEMPOTENCY_MISMATCH'> {
   constructor(options: { readonly cause?: unknown } = {}) {
     super({
@@ -266,10 +261,7 @@ export class IdempotencyMismatchError extends FlowError<'IDEMPOTENCY_MISMATCH'> 
   }
 }
 
-/**
- * As many turns are under way in the engine as `maxConcurrentTurns` allows. The turn did not begin;
- * the session is as it was.
- */
+/** The engine already has `maxConcurrentTurns` turns. The turn did not begin; the session is unchanged. */
 export class EngineBusyError extends FlowError<'ENGINE_BUSY'> {
   constructor(options: { readonly value: number; readonly cause?: unknown }) {
     const { value } = options
@@ -324,7 +316,7 @@ function markAsMade<Made extends FlowError>(error: Made): Made {
   return error
 }
 
-/** Makes the error that says what is wrong with flow code. @internal */
+/** Makes the error for a mistake in flow code. @internal */
 export function flowCodeError(message: string, cause?: unknown): FlowCodeError {
   return markAsMade(new FlowCodeError({ message, cause }))
 }
@@ -335,8 +327,8 @@ export function toolError(tool: string, message: string, cause?: unknown): ToolE
 }
 
 /**
- * Whether the engine made the error with a function above: flow code that throws one itself writes
- * it for the user. @internal
+ * Whether the engine made the error with a function above. If flow code throws one itself, its text is for the user.
+ * @internal
  */
 export function isMadeByEngine(error: FlowError): boolean {
   return madeByEngine.has(error)

@@ -1,6 +1,6 @@
 /**
- * The codes of errors, and what follows from each wherever it matters: the engine, the adapters, the client, tests.
- * A code that is missing here, or one of its facts, does not compile.
+ * The error codes and their facts, for the engine, the adapters, the client and tests. A missing code or fact does not
+ * compile.
  */
 
 /** The literal code of each error class; `switch (error.code)` narrows over it. */
@@ -33,9 +33,9 @@ interface ErrorFacts {
   /** The HTTP status with `statuses: 'precise'`. */
   readonly precise: number
   /**
-   * What happens to a session that the turn has loaded (contract 7.3). `aborts`: it is aborted, or rolled back.
-   * `stays`: it stays as it was; effects are still stored. `conflict`: it stays, and effects are not stored either,
-   * because the turn did not load what is stored.
+   * What happens to the session of the failed turn (contract 7.3). `aborts`: it is aborted, or rolled back. `stays`: it
+   * stays unchanged; effects are still stored. `conflict`: it stays, and effects are not stored either, because the
+   * turn loaded another revision.
    */
   readonly session: 'aborts' | 'stays' | 'conflict'
   /** The state of a session that the turn did not load; `ask` if the store knows it. */
@@ -44,7 +44,7 @@ interface ErrorFacts {
   readonly repeat: 'yes' | 'no' | 'unsure'
 }
 
-/** What follows from each code. */
+/** The facts of each code. */
 export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   INVALID_INPUT: { status: 400, precise: 400, session: 'aborts', unseen: 'ask', repeat: 'no' },
   FLOW_NOT_FOUND: { status: 400, precise: 404, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
@@ -69,7 +69,7 @@ export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   TURN_TIMEOUT: { status: 400, precise: 504, session: 'aborts', unseen: 'unknown', repeat: 'unsure' },
 }
 
-/** The facts of a code. One of a later release, or of an object in front of the engine, counts as `FLOW_ERROR`. */
+/** The facts of a code. An unknown code, of a later release or an engine wrapper, counts as `FLOW_ERROR`. */
 export function factsOf(code: string): ErrorFacts {
   return Object.hasOwn(errorFacts, code) ? errorFacts[code as FlowErrorCode] : errorFacts.FLOW_ERROR
 }

@@ -1,13 +1,13 @@
 /**
  * The base of every error that this package throws. Errors are recognised by a registered symbol and by their code,
- * never by `instanceof`, so that two copies of the package recognise each other's.
+ * never by `instanceof`, so that two copies of the package recognise each other's errors.
  */
 import { type FlowErrorCode, factsOf } from './error-facts.js'
 
 /**
- * Any error of the engine: `code` narrows it to the fields that the message names. They are missing if the error has
- * only a code and a text: flow code threw it as a plain {@link FlowError}, a receipt repeats it, or the option `mask`
- * covered it.
+ * Any error of the engine. `code` narrows it to the fields of that code. The fields are missing if the error has only a
+ * code and a text: flow code threw it as a plain {@link FlowError}, it was replayed from a receipt, or the option
+ * `mask` applied.
  *
  * @example
  * ```ts
@@ -55,17 +55,17 @@ export type AnyFlowError =
     })
 
 /**
- * What the constructor of {@link FlowError} takes.
+ * The options of the constructor of {@link FlowError}.
  *
  * @inline
  */
 export type FlowErrorOptions<Code extends FlowErrorCode = FlowErrorCode> = {
   readonly code: Code
-  /** The sentence for people. It may reach a client; the `cause` never does. */
+  /** The text for people. It may reach a client; the `cause` never does. */
   readonly message: string
-  /** What an operator can do about it. It never reaches a client. Default: nothing is said. */
+  /** Advice for the operator. It never reaches a client. Default: none. */
   readonly details?: string
-  /** The error or value that caused it. */
+  /** The causing error or value. */
   readonly cause?: unknown
   /** The fields of the code: see {@link AnyFlowError}. Default: none. */
   readonly facts?: Readonly<Record<string, unknown>>
@@ -87,10 +87,7 @@ export class FlowError<Code extends FlowErrorCode = FlowErrorCode> extends Error
   readonly code: Code
   /** The intended HTTP status (contract 7.2); the adapters answer 400 unless their option `statuses` is `'precise'`. */
   readonly statusCode: number
-  /**
-   * What an operator can do about it, where there is something to say: which option to change.
-   * It never reaches a client.
-   */
+  /** Advice for the operator, if there is any, such as the option to change. It never reaches a client. */
   declare readonly details?: string
 
   constructor(options: FlowErrorOptions<Code>) {

@@ -1,11 +1,11 @@
 /**
- * What can go wrong with a session document: the contract's four codes (7.2), and a session that cannot be continued.
- * The first three leave the stored document untouched.
+ * The errors of a session document: the contract's four codes (7.2), and a session that cannot be continued. The first
+ * three leave the stored document unchanged.
  */
 import { factsOf } from './error-facts.js'
 import { FlowError } from './flow-error.js'
 
-/** Whether `error` is one of the three conflict classes, after which the document stays untouched. */
+/** Whether `error` is one of the three conflict classes, which leave the document unchanged. */
 export function isSessionConflict(error: unknown): boolean {
   return FlowError.isInstance(error) && factsOf(error.code).session === 'conflict'
 }
@@ -61,21 +61,21 @@ export class SessionFlowMismatchError extends FlowError<'SESSION_FLOW_MISMATCH'>
 export class SessionFlowInvariantError extends FlowError<'SESSION_FLOW_INVARIANT'> {
   declare readonly sessionId: string
   /**
-   * Whether a newer release stored the session, in a layout that this release cannot read. Then
-   * nothing is wrong with it.
+   * Whether a newer release stored the session, in a layout that this release cannot read. The session itself is
+   * intact.
    */
   declare readonly newerLayout: boolean
-  /** The owner of the session, where a store could read it although it could not read the document. */
+  /** The session's owner, if the store could read it although it could not read the document. */
   declare readonly owner: string | undefined
 
   constructor(options: {
     readonly sessionId: string
-    /** What is wrong with the document; where `newerLayout` is set, which layout it has. */
+    /** The problem of the document; with `newerLayout`, its layout. */
     readonly problem: string
     readonly newerLayout?: boolean
     /**
-     * For stores: to whom the session belongs, where that can be read. Other callers are then answered as for an
-     * unknown ID. Default: the session counts as one without an owner.
+     * For stores: the session's owner, if it can be read. Other callers then get the same answer as for an unknown ID.
+     * Default: the session counts as one without an owner.
      */
     readonly owner?: string | undefined
     readonly cause?: unknown
@@ -97,7 +97,7 @@ export class SessionFlowInvariantError extends FlowError<'SESSION_FLOW_INVARIANT
   }
 }
 
-/** Whether `error` says that a document cannot be read. */
+/** Whether `error` means that a document cannot be read. */
 export function isMalformed(error: unknown): error is SessionFlowInvariantError {
   return FlowError.isInstance(error) && error.code === 'SESSION_FLOW_INVARIANT'
 }
@@ -108,19 +108,19 @@ export function isNewerLayout(error: unknown): error is SessionFlowInvariantErro
 }
 
 /**
- * The session backend failed. What it threw is the `cause` and never part of the message, for it may hold hosts and
+ * The session backend failed. Its error is the `cause` and never part of the message, because it may contain hosts and
  * keys. Intended status 500.
  */
 export class SessionStoreError extends FlowError<'SESSION_STORE_ERROR'> {
   /** The operation of the store that failed. */
   declare readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list' | 'close'
-  /** The session concerned; absent for `list` and `close`. */
+  /** The session ID; absent for `list` and `close`. */
   declare readonly sessionId: string | undefined
 
   constructor(options: {
     readonly operation: SessionStoreError['operation']
     readonly sessionId?: string | undefined
-    /** A further sentence: what is known of the outcome. */
+    /** An additional sentence about the outcome. */
     readonly detail?: string
     readonly cause?: unknown
   }) {
@@ -155,15 +155,15 @@ export class SessionNotFoundError extends FlowError<'SESSION_NOT_FOUND'> {
   }
 }
 
-/** The store failed, and what is stored now is unknown. @internal */
+/** The store failed, and the stored state is unknown. @internal */
 export class OutcomeUnknownError extends SessionStoreError {}
 
-/** Whether it is unknown what is stored after `error`. The engine must then not save the session as aborted. */
+/** Whether the stored state is unknown after `error`. The engine must then not save the session as aborted. */
 export function isOutcomeUnknown(error: unknown): boolean {
   return error instanceof OutcomeUnknownError
 }
 
-/** Whether the stored document stays as it is after `error`. */
+/** Whether the stored document stays unchanged after `error`. */
 export function leavesSessionUnchanged(error: FlowError): boolean {
   return isOutcomeUnknown(error) || factsOf(error.code).session !== 'aborts'
 }

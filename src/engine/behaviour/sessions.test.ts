@@ -69,7 +69,7 @@ describe('listSessions', () => {
     [{ limit: 1.5 }, 'listSessions: limit must be a whole number from 1 to 1000; got 1.5.'],
     [{ limit: '5' }, "listSessions: limit must be a whole number from 1 to 1000; got the text '5'."],
     [{ limit: Number.POSITIVE_INFINITY }, 'listSessions: limit must be a whole number from 1 to 1000; got Infinity.'],
-    [{ owner: undefined }, 'listSessions: name an owner, or leave owner out to list the sessions of everybody.'],
+    [{ owner: undefined }, 'listSessions: name an owner, or leave owner out to list all sessions.'],
     [{ owner: '' }, 'listSessions: owner must be a string that is not empty.'],
     [{ flowName: 5 }, 'listSessions: flowName must be a string that is not empty.'],
     [{ cursor: '' }, 'listSessions: cursor must be a string that is not empty.'],

@@ -100,7 +100,7 @@ describe('maxToolCallsPerTurn', () => {
 
 describe('maxToolResultBytes', () => {
   const leftOut =
-    'The tool was run, but its result is left out: it exceeds the limit maxToolResultBytes (10). Ask for less.'
+    'The tool ran, but its result is left out because it exceeds the limit maxToolResultBytes (10). Ask for less.'
 
   /** What becomes of a result, and what the model reads of it. */
   async function resultOf(execute: () => unknown, limits: Partial<EngineLimits> = { maxToolResultBytes: 10 }) {

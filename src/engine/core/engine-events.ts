@@ -63,7 +63,7 @@ export interface EngineEventMap {
    */
   'session:foreign': SessionEvent & {
     readonly operation: 'run' | 'delete' | 'cancel' | 'get'
-    /** The owner that the request names; absent where it names none. */
+    /** The owner named by the request; absent if it names none. */
     readonly askedBy?: string
     /** The session's owner; absent if it has none, or if it cannot be read. */
     readonly owner?: string

@@ -43,7 +43,7 @@ export interface EngineLimits {
    * Bytes of the messages of one memory as JSON; beyond it the oldest messages are removed. Default 262 144 (256 KiB).
    */
   readonly maxMemoryBytes: number
-  /** The bytes of images and files are kept for so many turns: those of the last ones. Default 2. */
+  /** For how many of the last turns the bytes of images and files are kept. Default 2. */
   readonly attachmentTurns: number
   /**
    * Bytes of a whole session as JSON. Beyond it the oldest turns, messages and attachments are removed; a turn is

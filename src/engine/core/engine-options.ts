@@ -87,7 +87,7 @@ export interface FlowEngineOptions {
   readonly mask?: (text: string, where: 'message' | 'reply' | 'tool-call' | 'tool-result') => string
   /**
    * What happens to a session that was stored by an older version of its flow, if the flow does not migrate it.
-   * `'refuse'`: the turn is refused with `SESSION_FLOW_INVARIANT`, and the session stays unchanged. `'new'`: a new
+   * `'refuse'`: the turn is refused with `SESSION_FLOW_INVARIANT`, and the session stays unchanged. `'restart'`: a new
    * session starts. A flow's `static outdated` overrides this. Default `'refuse'`.
    */
   readonly outdated?: 'refuse' | 'restart'
@@ -250,7 +250,7 @@ export type CancelOptions = Pick<DeleteOptions, 'owner' | 'requestId'>
 export type FailedTurn = {
   /** Absent if the failure came before the turn, or in a delete. */
   readonly turnId?: string
-  /** The ID of the request, where it has one. */
+  /** The ID of the request, if it has one. */
   readonly requestId?: string
   /** Empty if there is none. */
   readonly sessionId: string

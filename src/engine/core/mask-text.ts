@@ -20,7 +20,7 @@ export function maskText(mask: Mask, text: string, where: Parameters<Mask>[1]): 
     if (typeof returned === 'string') return returned
     problem = isPromise(returned) ? 'got a promise' : `got ${returned === null ? 'null' : typeof returned}`
   } catch {}
-  // A promise is not awaited, and if it rejects, nobody else would handle that.
+  // A promise is not awaited, so its rejection must be handled here.
   Promise.resolve(returned).catch(() => undefined)
   throw flowCodeError(`FlowEngine: mask must return a string for a '${where}'; ${problem}.`)
 }

@@ -1,4 +1,4 @@
-/** A repeat is answered with the recorded outcome: nothing is run, and nothing is written. */
+/** Answers a repeat with the recorded outcome: no turn runs, and nothing is written. */
 import { FlowError } from '../../errors/flow-error.js'
 import type { TurnOutcome } from '../core/run-envelope.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
@@ -15,18 +15,17 @@ export function answerRepeat(control: TurnControl, { result, turnId }: Replay): 
 }
 
 /**
- * The recorded outcome of a request, where that has to be known before it asks for the lock. A request without a
- * session claims the ID of its own, and a session that an earlier request has claimed may have the answer. Where a
- * session is locked and flows refuse, supersede or interrupt messages, only one that was not answered
- * before may have that done.
+ * The recorded outcome of a request, if it must be known before the request asks for the lock. A request without a
+ * session claims a session ID, and the session that an earlier request claimed may have the answer. If a session is
+ * locked and flows refuse, supersede or interrupt messages, only an unanswered message may do so.
  *
- * @returns `undefined` where there is none, or where it is to be found under the lock.
- * @throws `IdempotencyMismatchError`, as `replayOf` does, and `SessionStoreError` where a claim failed.
+ * @returns `undefined` if there is none, or if it must be found under the lock
+ * @throws `IdempotencyMismatchError`, as `replayOf` does; `SessionStoreError` if a claim failed
  */
 export function replayBeforeLock(control: TurnControl): Promise<Replay | undefined> | undefined {
   const { engine } = control
   const { sessionId, owner, idempotency } = control.input
-  // A flow that is not registered, or hidden, has no sessions: nothing is claimed for it.
+  // An unregistered or hidden flow has no sessions, so nothing is claimed for it.
   if (sessionId === undefined) return control.flowName === '' ? undefined : claimId(control)
   const mustWait =
     engine.session.isLocked(sessionId, control.input) || engine.arrivals.before(control.input) !== undefined
@@ -37,14 +36,14 @@ export function replayBeforeLock(control: TurnControl): Promise<Replay | undefin
   })
 }
 
-/** Whether no flow has another policy. That of the flow counts whose turn has the lock by then, which may be any. */
+/** Whether every flow queues. Any flow's turn may have the lock by then, and its policy counts. */
 function isAlwaysQueued({ flows, busy }: TurnControl['engine']): boolean {
   return flows.names().every((name) => (flows.get(name)?.busy ?? busy) === 'queue')
 }
 
 /**
- * The recorded outcome after a conflict: another process may have answered the same request. `undefined` where it has
- * not, or nobody can know.
+ * The recorded outcome after a conflict: another process may have answered the same request. `undefined` if it has not,
+ * or if that cannot be found out.
  */
 export async function replayAfterConflict(control: TurnControl): Promise<Replay | undefined> {
   const { input, draft } = control
@@ -53,7 +52,7 @@ export async function replayAfterConflict(control: TurnControl): Promise<Replay 
   try {
     return stored && replayOf(stored, input.idempotency)
   } catch (error) {
-    // The conflict says more than the mismatch: the client loads the session and asks again.
+    // The conflict is more useful than the mismatch: the client then loads the session and asks again.
     if (FlowError.isInstance(error)) return undefined
     throw error
   }

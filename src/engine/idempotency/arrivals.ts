@@ -1,22 +1,22 @@
 import type { NamedSession } from '../core/engine-context.js'
 
 /**
- * Keeps the requests of a session in the order in which they came, while some of them read the session to see whether
- * they are repeats: who came later does not ask for the lock earlier (contract 4.8).
+ * Keeps the requests of a session in their order of arrival while some of them read the session to see whether they are
+ * repeats, so that a later request never asks for the lock first (contract 4.8).
  */
 export class Arrivals {
   /**
-   * By session ID and owner: resolves when the request that came last has looked. There is an
-   * entry only while one looks.
+   * By session ID and owner: resolves when the last request has finished reading. An entry exists only while a request
+   * reads.
    */
   readonly #last = new Map<string, Promise<void>>()
 
-  /** The requests that came before and still look; `undefined` where none does. */
+  /** The earlier requests that are still reading; `undefined` if there are none. */
   before(named: NamedSession): Promise<void> | undefined {
     return named.sessionId === undefined || this.#last.size === 0 ? undefined : this.#last.get(nameOf(named))
   }
 
-  /** Runs `look` after those of the requests that came before. */
+  /** Runs `look` after the looks of earlier requests. */
   look<T>(named: NamedSession, look: () => Promise<T>): Promise<T> {
     const name = nameOf(named)
     const result = (this.#last.get(name) ?? Promise.resolve()).then(look)

@@ -1,9 +1,8 @@
 /**
- * The session that a request with a key starts, or is sent to. Its ID is claimed before the session is made: every
- * repeat of the request, in whatever process, gets the same ID, and finds there what the first one stored. If a repeat
- * claimed an ID before, that session is looked at: it may have the answer, or go on because the turn that made it was
- * rolled back. One that has ended without an answer is passed over, and the next ID is claimed, so that the repeats of
- * a request meet again.
+ * Claims the ID of the session that a request with a key starts or is sent to, before the session is created. Every
+ * repeat of the request, in any process, gets the same ID and finds what the first one stored. If an ID was claimed
+ * before, that session may have the answer, or may go on because the turn that made it was rolled back. If the session
+ * has ended without an answer, the next ID is claimed, so that all repeats of the request use the same one again.
  */
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import { decodeSession } from '../../session/session-codec.js'
@@ -24,7 +23,7 @@ const claimMs = 24 * 60 * 60 * 1000
 
 /** The claims of one engine. */
 export class Claims {
-  /** For a store without `claim`: it knows the repeats of this process only. */
+  /** For a store without `claim`: finds only repeats in this process. */
   readonly #local = new MemoryClaims()
   readonly #access: StoreAccess
   readonly #clock: Clock
@@ -37,9 +36,9 @@ export class Claims {
   /**
    * Claims an ID.
    *
-   * @param round - Where the sessions of earlier claims have ended without an answer: how many. From 0.
-   * @returns `sessionId`, or the one that was claimed before.
-   * @throws `SessionStoreError` where the store failed.
+   * @param round - How many sessions of earlier claims have ended without an answer; from 0.
+   * @returns `sessionId`, or the ID that was claimed before
+   * @throws `SessionStoreError` if the store failed
    */
   async claim({ claim }: RequestKey, round: number, sessionId: string): Promise<string> {
     const key = round === 0 ? claim : digestOf(`${claim} ${round}`)
@@ -49,10 +48,10 @@ export class Claims {
 }
 
 /**
- * Claims the ID of a session for the turn: `claimed` of its contention.
+ * Claims the ID of a session for the turn, as `claimed` of its contention.
  *
- * @returns The recorded outcome, where an earlier request has it.
- * @throws `SessionStoreError` where the store cannot keep a claim, `IdempotencyMismatchError` as `replayOf` does.
+ * @returns the recorded outcome, if an earlier request has it
+ * @throws `SessionStoreError` if the store cannot keep a claim; `IdempotencyMismatchError` as `replayOf` does
  */
 export async function claimId(control: TurnControl): Promise<Replay | undefined> {
   const { engine } = control
@@ -61,7 +60,7 @@ export async function claimId(control: TurnControl): Promise<Replay | undefined>
   for (let round = (contention.claimed?.round ?? -1) + 1; ; round++) {
     const ownId = engine.generateId('session')
     const id = await engine.claims.claim(requestKey, round, ownId)
-    // Nobody else has ever seen an ID that was made just now.
+    // No other request knows an ID that was just made.
     contention.claimed = { id, isNew: id === ownId, round }
     engine.keyedTurns.addSession(control, id)
     if (id === ownId) return undefined
@@ -72,7 +71,7 @@ export async function claimId(control: TurnControl): Promise<Replay | undefined>
   }
 }
 
-/** A message with a key whose client may name another session than the one that has answered the message. */
+/** A message with a key whose client may name a session other than the one that answered it. */
 interface NamedMessage {
   readonly flowName: string
   readonly owner: string
@@ -83,9 +82,9 @@ interface NamedMessage {
 /**
  * Claims the named session for the key.
  *
- * @returns The session that has answered an earlier request with the key; else the named one, which later requests find
- * by the key from now on.
- * @throws `InvalidInputError` for a key that cannot be used, `SessionStoreError` where the store failed.
+ * @returns the session that answered an earlier request with the key; otherwise the named one, which later requests
+ * with the key then find
+ * @throws `InvalidInputError` for an invalid key; `SessionStoreError` if the store failed
  */
 export async function claimNamedSession(engine: EngineContext, named: NamedMessage): Promise<string> {
   const { flowName, owner, idempotencyKey, sessionId } = named
@@ -99,12 +98,12 @@ export async function claimNamedSession(engine: EngineContext, named: NamedMessa
   }
 }
 
-/** Who looks. `flowName` is the registered name; `turnId` is that of the turn that looks, if one does. */
+/** The reader. `flowName` is the registered name; `turnId` is the ID of the reading turn, if there is one. */
 type Reader = Pick<TurnControl, 'engine' | 'flowName'> & Partial<Pick<TurnControl, 'turnId'>>
 
 /**
- * A session as it is stored now, read without its lock, only to see whether it has the answer to a request; `undefined`
- * where it is not the owner's and flow's, or cannot be read.
+ * The stored session, read without its lock, only to see whether it has the answer to a request; `undefined` if it has
+ * another owner or flow, or cannot be read.
  */
 export async function readStored(
   { engine, flowName, turnId }: Reader,
@@ -121,7 +120,7 @@ export async function readStored(
     checkFlowName(document, flowClass)
     return document
   } catch {
-    // A turn would fail with it, or find it mended.
+    // A turn would fail with this error, or find the store repaired.
     return undefined
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The turns with an idempotency key that run or wait in this engine, and those that a newer turn has superseded. A
- * repeat of one that runs or waits joins it and gets its outcome. A repeat of one that was superseded runs after the
- * newer turn, and never interrupts it.
+ * The running and waiting turns with an idempotency key in this engine, and the superseded ones. A repeat of a running
+ * or waiting turn joins it and gets its outcome. A repeat of a superseded turn runs after the newer turn, and never
+ * interrupts it.
  */
 import { type Clock, setDeadline } from '../../config/clock.js'
 import { IdempotencyMismatchError, TurnAbortedError } from '../../errors/engine-errors.js'
@@ -13,32 +13,32 @@ import type { TurnOutcome } from '../core/run-envelope.js'
 import type { RequestKey, TurnInput } from '../core/turn-input.js'
 import { reportReplay } from './receipts.js'
 
-/** What has to be known of the engine. */
+/** The used part of the engine. */
 interface Engine {
   readonly clock: Clock
   readonly limits: EngineLimits
   readonly events: EngineEvents
 }
 
-/** What a repeat of one request waits for. */
+/** The turn that a repeat waits for. */
 interface Entry {
   readonly control: KeyedTurn
   /** The signal of the turn's own caller. */
   readonly signal: AbortSignal | undefined
   /** The digest of the request. */
   readonly request: string
-  /** Whether the turn is a newer one, which took the place of the one that was asked for. */
+  /** Whether this is a newer turn that superseded the requested one. */
   readonly isSuperseded: boolean
-  /** `undefined` if the turn is a newer one, which does not answer the request. Does not reject. */
+  /** `undefined` if this is a newer turn, which does not answer the request. Does not reject. */
   readonly outcome: Promise<TurnOutcome | undefined>
 }
 
 /** The keyed turns of one engine. */
 export class KeyedTurns {
   readonly #entries = new Map<string, Entry>()
-  /** Under which names a turn is found. */
+  /** The names by which a turn is found. */
   readonly #names = new WeakMap<KeyedTurn, Set<string>>()
-  /** The names of the turns that a turn has superseded, oldest first. */
+  /** The names of the turns superseded by a turn, oldest first. */
   readonly #followed = new WeakMap<KeyedTurn, readonly ReadonlySet<string>[]>()
   readonly #engine: Engine
 
@@ -47,11 +47,11 @@ export class KeyedTurns {
   }
 
   /**
-   * Runs a turn with a key, or joins the one that runs under the same key.
+   * Runs a turn with a key, or joins the turn that is running under the same key.
    *
    * @param run - Runs the turn. Must not reject.
-   * @throws `IdempotencyMismatchError` where another request runs under the key, `TurnAbortedError`
-   * where the caller leaves.
+   * @throws `IdempotencyMismatchError` if another request is running under the key; `TurnAbortedError` if the caller
+   * leaves
    */
   async run(control: KeyedTurn, run: () => Promise<TurnOutcome>): Promise<TurnOutcome> {
     const { input } = control
@@ -66,7 +66,7 @@ export class KeyedTurns {
     return this.#begin(control, name, run)
   }
 
-  /** Notes the session in which a turn goes on, so that a repeat joins it that names this one, or none. */
+  /** Notes the session of a turn, so that a repeat that names this session, or none, joins the turn. */
   addSession(control: KeyedTurn, sessionId: string): void {
     const { input } = control
     const entry = this.#entries.get(nameOf(input, input.sessionId))
@@ -77,8 +77,8 @@ export class KeyedTurns {
   }
 
   /**
-   * Lets the repeats of turns that a newer one superseded wait until that one is settled, or the last of those that
-   * supersede it in turn. At most as many messages are known as could have waited, so that they take no more memory.
+   * Makes repeats of superseded turns wait until the newer turn has settled, or the last of those that supersede it in
+   * turn. The number of remembered messages is bounded by the number that could have waited.
    */
   follow(superseded: readonly KeyedTurn[], newer: KeyedTurn): void {
     const all = superseded.flatMap((former) => {
@@ -92,7 +92,7 @@ export class KeyedTurns {
     const names = followed.flatMap((some) => [...some])
     for (const name of names) {
       const entry = this.#entries.get(name)
-      // The newer turn may be found under names of its own.
+      // The newer turn may have its own names.
       if (entry === undefined || entry.control === newer) continue
       this.#entries.set(name, { ...entry, control: newer, isSuperseded: true, outcome })
     }
@@ -130,8 +130,8 @@ export class KeyedTurns {
   }
 
   /**
-   * The outcome of a turn; `undefined` where the caller has to run it: its own caller cancelled it,
-   * or the runtime dropped it.
+   * The outcome of a turn; `undefined` if the repeat must run the turn itself, because the first caller cancelled it or
+   * the runtime dropped it.
    */
   async #join(input: TurnInput, name: string, entry: Entry): Promise<TurnOutcome | undefined> {
     const { control, signal } = entry
@@ -149,12 +149,12 @@ export class KeyedTurns {
     return { ...outcome, replayed: true }
   }
 
-  /** @throws `TurnAbortedError` where the caller of the repeat cancels it. */
+  /** @throws `TurnAbortedError` if the caller of the repeat cancels it */
   #outcomeWithin({ signal }: TurnInput, entry: Entry): Promise<TurnOutcome | undefined> {
     const { clock, limits } = this.#engine
     const ms = longestTurnMs(limits)
     return new Promise((resolve, reject) => {
-      // The wait has a timer of its own: a runtime may drop a turn together with the timers that its request set.
+      // The wait has a separate timer, because a runtime may drop a turn together with the timers of its request.
       const stopTimer = setDeadline(clock, ms, () => resolve(undefined))
       const end = (): void => {
         stopTimer()
@@ -171,7 +171,7 @@ export class KeyedTurns {
   }
 }
 
-/** What a repeat is found by: owners, sessions and keys never share a name. */
+/** The name by which a repeat is found, unique for each owner, session and key. */
 function nameOf({ idempotency, owner }: TurnInput, sessionId: string | undefined): string {
   const { key, claim } = idempotency as RequestKey
   return JSON.stringify(sessionId === undefined ? [claim] : [sessionId, owner ?? null, key])

@@ -1,6 +1,6 @@
 /**
- * The receipts of a session: each says that the request of an idempotency key was answered, and where the recorded
- * reply is. A repeat of the request is answered from there, and nothing is run.
+ * The receipts of a session. Each records that the request with an idempotency key was answered, and where its reply
+ * is. A repeat gets that reply, and no turn runs.
  */
 
 import type { Clock } from '../../config/clock.js'
@@ -16,14 +16,14 @@ import type { RequestKey } from '../core/turn-input.js'
 /** A recorded outcome. */
 export interface Replay {
   readonly result: ExecuteResult
-  /** The ID of the turn; empty where the document does not have it. */
+  /** The ID of the turn; empty if the document does not have it. */
   readonly turnId: string
 }
 
 /**
- * The recorded outcome of the request that a key names; `undefined` where the session has no receipt for the key.
+ * The recorded outcome of the request with a key; `undefined` if the session has no receipt for the key.
  *
- * @throws `IdempotencyMismatchError` where the key was used for another request, or its reply is not kept any more.
+ * @throws `IdempotencyMismatchError` if the key was used for another request, or its reply is no longer stored
  */
 export function replayOf(document: SessionDocument, requestKey: RequestKey | undefined): Replay | undefined {
   const receipt = document.receipts?.find(({ key }) => key === requestKey?.key)
@@ -46,7 +46,7 @@ function replyOf(document: SessionDocument, turn: number): Replay | undefined {
   const entry = document.history.find((one) => one.turn === turn)
   if (entry === undefined) return undefined
   const { reply: text, contentType, encoding, id = '' } = entry
-  // Nothing comes after the turn that completed the session.
+  // No turn follows the one that completed the session.
   const completed = document.runStatus === 'completed' && turn === document.turns
   const result = successEnvelope(document.id, { text, contentType, encoding }, completed)
   return { result: { ...result, sessionState: document.runStatus, replayed: true }, turnId: id }
@@ -60,7 +60,7 @@ function failureOf({ id, error: texts, runStatus }: SessionDocument, receipt: Se
   return { result: { ...failureEnvelope(id, text, error, runStatus), replayed: true }, turnId: '' }
 }
 
-/** Reports that a request was answered with the outcome of an earlier one. */
+/** Reports that a request got the outcome of an earlier one. */
 export function reportReplay(
   { events, clock }: { readonly events: EngineEvents; readonly clock: Clock },
   { owner, ...turn }: Omit<EngineEventMap['turn:replayed'], 'at' | 'owner'> & { readonly owner: string | undefined },

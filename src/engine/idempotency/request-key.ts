@@ -1,16 +1,16 @@
-/** What an idempotency key becomes: digests, which are all that is ever stored or compared. */
+/** Converts an idempotency key to digests. Only the digests are stored and compared. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { canonicalJson, digestOf } from '../../util/digest.js'
 import { isIdempotencyKey } from '../../util/patterns.js'
 import type { RequestKey, TurnInput } from '../core/turn-input.js'
 
-/** What makes two requests the same, and who sends them. */
+/** The fields that make two requests equal, and their sender. */
 type Request = Pick<TurnInput, 'userMessage' | 'attachments' | 'context' | 'owner'>
 
 /**
  * The digests of a key.
  *
- * @param flowName - The name of the flow as the client sent it: engines of two releases may know the flow by two names.
+ * @param flowName - The name of the flow as the client sent it, because two releases may use two names for the flow.
  * @throws `InvalidInputError` for a key of another shape.
  */
 export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName: string): RequestKey {
@@ -30,9 +30,7 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
   }
 }
 
-/**
- * The key and the request as JSON texts, one after the other: a list, then a list and an object where there are any.
- */
+/** The key and the request as JSON texts, one after the other: a list, then a list and an object if present. */
 function textOf(idempotencyKey: string, { userMessage, attachments, context }: Request, flowName: string): string {
   const texts = JSON.stringify([idempotencyKey, flowName, userMessage])
   const ofAttachments = attachments.length === 0 ? '' : canonicalJson(attachments)

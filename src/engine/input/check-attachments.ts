@@ -9,7 +9,7 @@ import { isBase64, isMediaType } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
 import { type EngineLimits, limitExceeded } from '../core/engine-limits.js'
 
-/** No `@` in the authority: an address with a password would be stored with it. */
+/** No `@` in the authority: a password in the URL would be stored. */
 const addressPattern = /^https?:\/\/[^\s\p{Cc}/?#\\@]+(?:[/?#\\][^\s\p{Cc}]*)?$/iu
 
 const exampleTypes = { image: 'image/png', file: 'application/pdf' } as const
@@ -17,7 +17,7 @@ const exampleTypes = { image: 'image/png', file: 'application/pdf' } as const
 interface FieldRule {
   readonly field: 'data' | 'url' | 'name'
   readonly isValid: (value: string) => boolean
-  /** What the field must be, for the error message. */
+  /** The expected value, for the error message. */
   readonly form: string
 }
 
@@ -46,7 +46,7 @@ const none: readonly never[] = Object.freeze([])
  * Checks the attachments of a turn and copies them, frozen.
  *
  * @throws {@link InvalidInputError} that names the index and the field.
- * @throws {@link LimitExceededError} where they are larger than `maxAttachmentBytes`.
+ * @throws {@link LimitExceededError} if they are larger than `maxAttachmentBytes`
  */
 export function checkAttachments(given: unknown, limits: EngineLimits): readonly (ImagePart | FilePart)[] {
   if (given === undefined) return none

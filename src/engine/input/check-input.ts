@@ -1,6 +1,6 @@
 /**
- * The first check of what a caller passed: types, shapes and sizes, before a lock is taken or a flow is looked up. What
- * is accepted is copied, so that the caller cannot change it during the turn.
+ * The first check of a caller's input: types, shapes and sizes, before a lock is taken or a flow is looked up. Accepted
+ * input is copied, so that the caller cannot change it during the turn.
  */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
@@ -47,7 +47,7 @@ const inputNames: OptionNames<FlowRunInput> = {
   waitUntil: true,
 }
 
-/** @throws `InvalidInputError` for what is not an object, and for an unknown field: it lists the known ones. */
+/** @throws `InvalidInputError` unless the input is an object, and for an unknown field; it lists the known ones */
 export function checkInputNames(input: FlowRunInput): void {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidInput('The input of a turn must be an object.')
@@ -95,7 +95,7 @@ export function checkTurnInput(
   if (serverContext !== undefined && Object.hasOwn(serverContext, 'config')) {
     throw invalidInput("serverContext may not have the key 'config'.")
   }
-  // One level more than a config, which it may contain.
+  // One level deeper than a config, which it may contain.
   const context = checkObject(input.context, 'context', limits, 1)
   return {
     flowName,
@@ -117,14 +117,14 @@ export function checkTurnInput(
  * Checks a `config` and copies it.
  *
  * @throws `InvalidInputError` for anything but a plain object of plain JSON, and for `null`.
- * @throws `LimitExceededError` where it is larger than `maxConfigBytes`, or nested deeper than `maxJsonDepth`.
+ * @throws `LimitExceededError` if it is larger than `maxConfigBytes`, or nested deeper than `maxJsonDepth`
  */
 export function checkConfig(config: unknown, limits: EngineLimits): JsonObject | undefined {
   return checkObject(config, 'config', limits, 0, limits.maxConfigBytes)
 }
 
 /**
- * @param outer - Levels around it, which do not count.
+ * @param outer - The number of levels around it, which do not count.
  * @param maxBytes - The limit of a `config`. Default: none.
  */
 function checkObject(

@@ -1,4 +1,4 @@
-/** The turns of an engine that are under way, waiting ones included: at most `maxConcurrentTurns`. */
+/** Counts the turns of an engine, running and waiting: at most `maxConcurrentTurns`. */
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import type { AdmittedTurn } from '../core/engine-context.js'
 import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
@@ -15,7 +15,7 @@ export class Admission {
     this.#limits = limits
   }
 
-  /** Gives a turn a place until {@link leave}, and says whether there was one. */
+  /** Gives a turn a place until {@link leave}. Returns whether there was one. */
   enter(turn: AdmittedTurn): boolean {
     const now = monotonicTime(this.#clock)
     const { maxConcurrentTurns } = this.#limits
@@ -25,19 +25,19 @@ export class Admission {
     return true
   }
 
-  /** The turn is settled, or never had a place. */
+  /** Frees the place of a settled turn, if it had one. */
   leave(turn: AdmittedTurn): void {
     this.#turns.delete(turn)
   }
 
-  /** The turns of an owner that are under way or waiting. */
+  /** The running and waiting turns of an owner. */
   turnsOf(owner: string): readonly AdmittedTurn[] {
     return Array.from(this.#turns.keys()).filter((turn) => turn.owner === owner)
   }
 
   /**
-   * Frees the places of turns that should have settled long ago: a runtime has dropped them
-   * together with their request.
+   * Frees the places of turns that should have settled long ago, because a runtime dropped them together with their
+   * request.
    */
   #dropLost(now: number): void {
     for (const [turn, since] of this.#turns) {

@@ -1,8 +1,7 @@
 /**
- * What becomes of a message for a session that has a turn under way: the policies of `busy`. The lock decides who runs
- * next; the functions here refuse a message before it waits, and supersede other turns when it has its place in the
- * queue. The policy is that of the flow whose turn has the lock. A message that is not of the same conversation,
- * another owner's or another flow's, supersedes nothing.
+ * Applies the policies of `busy` to a message for a session with a running turn. The lock decides who runs next; the
+ * functions here refuse a message before it waits, and supersede other turns once it is in the queue. The policy of the
+ * flow whose turn has the lock counts. A message of another owner or another flow supersedes nothing.
  */
 import { monotonicTime } from '../../config/clock.js'
 import { SessionBusyError, TurnAbortedError, TurnSupersededError } from '../../errors/engine-errors.js'
@@ -18,7 +17,7 @@ type Policy = EngineContext['busy']
 /**
  * Checks whether a turn may wait for the lock, and reports it.
  *
- * @param queued - How many turns of its owner wait already.
+ * @param queued - The number of waiting turns of its owner.
  * @throws `SessionBusyError`, or `LimitExceededError` for a full queue.
  */
 export function checkMayWait(turn: TurnControl, queued: number, lock: HeldLock): void {
@@ -35,10 +34,10 @@ export function checkMayWait(turn: TurnControl, queued: number, lock: HeldLock):
 }
 
 /**
- * A turn has its place in the queue: supersedes those whose place it takes, and the turn under
- * way if it interrupts that.
+ * Called when a turn has its place in the queue: supersedes the turns that it replaces, and the running turn if it
+ * interrupts that.
  *
- * @param loaded - The session, where it is known: repeats of messages that it has answered are not superseded.
+ * @param loaded - The session, if it is known: repeats of messages that it has answered are not superseded.
  */
 export function takePlace(turn: TurnControl, lock: HeldLock, loaded?: SessionDocument): void {
   const holder = turnOf(lock.holder)
@@ -57,15 +56,15 @@ export function takePlace(turn: TurnControl, lock: HeldLock, loaded?: SessionDoc
     interrupted.contend().supersededBy = turn.turnId
     interrupted.work.abort(new TurnSupersededError())
   }
-  // Listeners may start turns. By now everything is in its place.
+  // Listeners may start turns. The state is consistent by now.
   for (const waiter of waiters) {
     turnOf(waiter.wait)?.report('turn:superseded', { byTurnId: turn.turnId })
   }
 }
 
 /**
- * A turn with an idempotency key turns out not to be a repeat of an answered message. What came meanwhile has only
- * waited, and now gets what the policy says, but for repeats; and a cancel takes effect.
+ * Called when a turn with an idempotency key turns out not to be a repeat of an answered message. The policy now
+ * applies to the messages that arrived meanwhile, except repeats, and a pending cancel takes effect.
  *
  * @param loaded - The session; `undefined` for a new one.
  */
@@ -82,15 +81,15 @@ export function applyPolicy(control: TurnControl, loaded: SessionDocument | unde
 }
 
 /**
- * The messages that arrived while the turn could be a repeat, and that supersede others. Those that
- * the policy refuses leave.
+ * The messages that arrived while the turn could be a repeat, and that supersede others. Messages that the policy
+ * refuses leave the queue.
  */
 function newcomers({ turnId }: TurnControl, lock: HeldLock, loaded: SessionDocument | undefined): TurnControl[] {
   const newer: TurnControl[] = []
   for (const waiter of lock.waiting()) {
     const turn = turnOf(waiter.wait)
-    // What came before this turn had the lock got its policy then. Another process may have answered a
-    // message since it looked.
+    // The policy has already been applied to messages that came before this turn had the lock. Another process may have
+    // answered a message since then.
     if (turn?.contention?.arrivedBehind !== turnId || hasReceipt(loaded, turn.input)) continue
     const policy = policyFor(turn, lock)
     if (policy === 'reject') waiter.cancel(new SessionBusyError())
@@ -99,19 +98,19 @@ function newcomers({ turnId }: TurnControl, lock: HeldLock, loaded: SessionDocum
   return newer
 }
 
-/** What a turn does that has to wait. */
+/** The policy for a turn that has to wait. */
 function policyFor(turn: TurnControl, lock: HeldLock): Policy {
   const underWay = turnOf(lock.holder)
-  // Of two owners one is a stranger to the session. They meet only behind the application.
+  // Two owners meet only behind the application's own lock; one of them does not own the session.
   if (underWay === undefined || underWay.owner !== turn.owner) return 'queue'
-  // A repeat of an answered message is not a turn. Whether this is one shows when the session is loaded.
+  // A repeat of an answered message is not a turn. Loading the session shows whether this is one.
   if (mayBeRepeat(underWay)) return 'queue'
   const { engine, flowName } = underWay
   const policy = engine.flows.get(flowName)?.busy ?? engine.busy
   return policy === 'reject' || flowName === turn.flowName ? policy : 'queue'
 }
 
-/** The turns that wait and that a newer one takes the place of. */
+/** The waiting turns that a newer one supersedes. */
 function waitersToSupersede(
   turn: TurnControl,
   policy: Policy,
@@ -133,7 +132,7 @@ function supersedeWaiter(waiter: WaitingRequest): void {
   waiter.cancel(error)
 }
 
-/** Notes what a turn has to know of those that it supersedes. */
+/** Notes the facts about superseded turns that the newer turn needs. */
 function followSuperseded(
   turn: TurnControl,
   interrupted: TurnControl | undefined,
@@ -144,12 +143,12 @@ function followSuperseded(
   turn.engine.keyedTurns.follow(others, turn)
 }
 
-/** The ID of the session that a turn was about to create, or that of one that it superseded. */
+/** The ID of the session that a turn, or one that it superseded, was about to create. */
 function unstoredIdOf({ draft, sessionId, contention }: TurnControl): string | undefined {
   return draft !== undefined && draft.loaded === undefined ? sessionId : contention?.unstoredId
 }
 
-/** Whether a turn under way may turn out to be a repeat of an answered message, which runs nothing. */
+/** Whether a running turn may turn out to be a repeat of an answered message, which runs nothing. */
 export function mayBeRepeat({ input, hasStarted }: TurnControl): boolean {
   return input.idempotency !== undefined && !hasStarted
 }

@@ -1,4 +1,4 @@
-/** Cancels the turn of a session that is under way in this process. The session stays as it was. */
+/** Cancels the running turn of a session in this process. The session stays unchanged. */
 import { TurnAbortedError } from '../../errors/engine-errors.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import { writeAttempts } from '../../session/store-access.js'
@@ -12,8 +12,8 @@ import { mayBeRepeat } from './busy.js'
 /**
  * Never rejects.
  *
- * @param options - Where given, only a turn of this owner is cancelled; without an `owner`, only one that has none.
- * @returns Whether a turn was cancelled, when it is settled.
+ * @param options - If given, cancels only a turn of this owner; without `owner`, only one that has none.
+ * @returns whether a turn was cancelled, once it has settled
  */
 export async function cancelTurn(
   engine: EngineContext,
@@ -26,16 +26,16 @@ export async function cancelTurn(
     const { holder, turn } = found
     if (turn.work.isAbortable) {
       turn.contend().isCancelled = true
-      // A repeat of an answered message runs nothing that could be cancelled: see run-turn.ts.
+      // A repeat of an answered message runs nothing that could be cancelled; run-turn.ts finds out.
       if (!mayBeRepeat(turn)) turn.work.abort(new TurnAbortedError())
     }
     // A second call shares the outcome of the first one.
     if (!turn.isCancelled) return false
-    // Aborted turns are settled at once, but for a write under way. One that a runtime has dropped never is.
+    // Aborted turns settle at once, unless a write is running. A turn that a runtime dropped never settles.
     await atMost(engine, engine.limits.storeTimeoutMs * writeAttempts, holder.ended())
     return turn.failure === 'TURN_ABORTED'
   } catch {
-    // The options may be any object of the caller's.
+    // The caller may pass any object as options.
     return false
   }
 }
@@ -48,7 +48,7 @@ interface TurnUnderWay {
   readonly turn: TurnControl
 }
 
-/** The turn that has the lock of a session, if it is one that the caller may cancel. */
+/** The turn that has the lock of a session, if the caller may cancel it. */
 function turnUnderWay(
   engine: EngineContext,
   sessionId: string,
@@ -58,7 +58,8 @@ function turnUnderWay(
     const turn = holder.waitOf().turn as TurnControl | undefined
     return turn === undefined ? [] : [{ holder, turn }]
   })
-  // The application's own is any, but not first that of a stranger who is finding out that it is one.
+  // The application itself may cancel any turn, except one of a caller who does not own the session and is about to
+  // find that out.
   if (caller === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
   const own = turns.find(({ holder, turn }) => turn.owner === caller.owner && !holder.isForeignTo(caller))
   const other = own === undefined ? turns.find(({ holder }) => holder.isOwn) : undefined

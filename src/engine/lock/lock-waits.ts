@@ -6,12 +6,12 @@ import type { DeleteOptions } from '../core/engine-options.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
 import { checkMayWait, takePlace } from './busy.js'
 
-/** A turn is counted, and ends its wait when its caller cancels it. */
+/** A turn counts in the queue, and stops waiting if its caller cancels it. */
 export function turnWait(control: TurnControl): LockWait {
   const { input } = control
   const { signal } = input
   const { timeoutMs, onTimeout } = waitTime(control.engine)
-  // Without a spread: this is made for each turn, and a spread before so many properties takes longer than all of them.
+  // No spread: this runs for each turn, and a spread before so many properties takes longer than all of them.
   return {
     timeoutMs,
     onTimeout,
@@ -28,22 +28,22 @@ export function turnWait(control: TurnControl): LockWait {
   }
 }
 
-/** @param shared - Its place in the queue, for the same deletes that come after it. */
+/** @param shared - Its place in the queue, which equal later deletes share. */
 export function deleteWait(engine: EngineContext, options: DeleteOptions | undefined, shared: SharedDelete): LockWait {
   return { ...waitTime(engine), holder: 'delete', counted: false, caller: options, delete: shared }
 }
 
-/** A delete that shares its place with no other: it may leave the session alone. */
+/** A delete with its own place, because it may leave the session alone. */
 export function listedWait(engine: EngineContext, options: DeleteOptions): LockWait {
   return { ...waitTime(engine), holder: 'delete', counted: false, caller: options }
 }
 
-/** @param owner - Of the session: nobody else waits for its summary. */
+/** @param owner - The session's owner: other callers do not wait for the summary. */
 export function summaryWait(engine: EngineContext, owner: string | undefined): LockWait {
   return { ...waitTime(engine), holder: 'summary', counted: false, caller: { owner } }
 }
 
-/** All of them wait for as long as a turn may take. */
+/** All wait for as long as a turn may take. */
 function waitTime({ limits }: EngineContext): Required<Pick<LockWait, 'timeoutMs' | 'onTimeout'>> {
   const { turnTimeoutMs: timeoutMs } = limits
   return { timeoutMs, onTimeout: () => new TurnTimeoutError({ timeoutMs, phase: 'lock' }) }

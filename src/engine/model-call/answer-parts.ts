@@ -1,7 +1,7 @@
 /**
- * The parts of a model's answer, checked, copied and frozen. A provider is not trusted to return what its type
- * promises. What the model itself did wrong is not an error here: a call whose arguments cannot be read is returned to
- * the model, and a call whose ID is missing or used already gets another.
+ * The parts of a model's answer, checked, copied and frozen. Providers may not follow their types. A mistake of the
+ * model is not an error here: a call with unreadable arguments is returned to the model, and a call with a missing or
+ * repeated ID gets a new one.
  */
 
 import { ModelBlockedError } from '../../errors/engine-errors.js'
@@ -13,20 +13,20 @@ import { isToolName, toToolName } from '../../util/patterns.js'
 import { cutText } from '../../util/shown-name.js'
 import { modelError } from './model-answer.js'
 
-/** What the parts of an answer are checked against. */
+/** The facts needed to check the parts of an answer. */
 export interface AnswerContext {
   readonly resolved: ResolvedModel
   readonly maxJsonDepth: number
-  /** The messages that the model was asked with: no call may have the ID of a call in them. */
+  /** The messages of the request. No call may reuse the ID of a call in them. */
   readonly messages: readonly Message[]
   /**
-   * The beginning of an ID that the engine gives to a call, in letters, digits and `_`: some providers accept no
-   * others. It is another one for each answer of a session.
+   * The prefix of IDs that the engine gives to calls: letters, digits and `_`, because some providers accept no others.
+   * It differs for each answer of a session.
    */
   readonly newIdPrefix: string
 }
 
-/** Longer texts about arguments are cut: the arguments are part of them. */
+/** Longer texts about arguments are cut, because they contain the arguments. */
 const maxInvalidInput = 300
 
 /**
@@ -63,7 +63,7 @@ function callOf(part: ToolCallPart, context: AnswerContext, ids: CallIds): ToolC
     throw wrongPart(context)
   }
   const toolCallId = ids.take(part.toolCallId)
-  // A call with another name is of no tool, and providers refuse it when they are sent it again.
+  // No tool has another name, and providers refuse such a call in later requests.
   const arguments_ = isToolName(toolName) ? inputOf(part, context) : unreadable('The name of the tool is not valid.')
   return Object.freeze({
     type,
@@ -78,12 +78,12 @@ function wrongPart({ resolved }: AnswerContext): Error {
   return modelError(resolved, 'It answered with a part that is not a text, a reasoning or a tool call.')
 }
 
-/** The arguments of a call, or why they cannot be read. */
+/** The arguments of a call, or the reason that they cannot be read. */
 function inputOf(part: ToolCallPart, { maxJsonDepth }: AnswerContext): Pick<ToolCallPart, 'input' | 'invalidInput'> {
   const { invalidInput } = part
   if (typeof invalidInput === 'string') return unreadable(invalidInput)
   const input: unknown = part.input ?? {}
-  // Providers refuse a call with anything else when they are sent it again.
+  // Providers refuse a call with anything else in later requests.
   if (!isPlainObject(input)) return unreadable('They are not a JSON object.')
   try {
     return { input: deepFreeze(copyJson(input, 'input', maxJsonDepth)) }
@@ -97,7 +97,7 @@ function unreadable(problem: string): Pick<ToolCallPart, 'input' | 'invalidInput
   return { input: Object.freeze({}), invalidInput: cutText(problem, maxInvalidInput) }
 }
 
-/** The IDs of the calls that a memory has, and of those of an answer. */
+/** The IDs of the calls in a memory and in an answer. */
 class CallIds {
   readonly #used: Set<string>
   readonly #prefix: string

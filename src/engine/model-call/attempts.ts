@@ -1,6 +1,6 @@
 /**
  * The attempts at one model, until it answers or fails for good: the delays between them, the circuit breaker of its
- * provider, what each attempt cost, and its events. `choose-model.ts` decides which model is asked.
+ * provider, the cost of each attempt, and its events. `choose-model.ts` chooses the model.
  */
 import { elapsedMs, monotonicTime, setDeadline } from '../../config/clock.js'
 import { FlowError } from '../../errors/flow-error.js'
@@ -18,7 +18,7 @@ import { askedAgain, checkNotEmpty, EmptyAnswer } from './empty-answer.js'
 import { type ModelAnswer, modelError, spend, textOf, usageOf } from './model-answer.js'
 import { AttemptFailure, ModelAttempt, type ModelQuestion } from './model-attempt.js'
 
-/** What a call of a model uses of the draft: that of a turn, or of the summary of a memory. */
+/** The part of a draft that a model call uses: a turn's draft, or a summary's. */
 export type CallingDraft = Pick<TurnDraft, 'usage' | 'budget' | 'turnNumber' | 'modelCalls'>
 
 /** A call of one model: all its attempts. */
@@ -32,14 +32,14 @@ interface Call {
 interface Attempt {
   readonly number: number
   readonly startedAt: number
-  /** What it asks. */
+  /** The request. */
   readonly question: ModelQuestion
 }
 
 /**
- * Asks one model, and again where it fails with a transient error or its answer is empty.
+ * Calls one model, and again if it fails with a transient error or its answer is empty.
  *
- * @throws {@link FlowError}: what the last attempt failed with
+ * @throws {@link FlowError} of the last attempt
  */
 export async function attemptModel(
   control: TurnControl,
@@ -90,7 +90,7 @@ function answerContext(
   return { resolved, maxJsonDepth, messages, newIdPrefix: `call_${turnNumber}_${modelCalls}` }
 }
 
-/** @throws Where there is no budget for another attempt, or the provider has failed too often. */
+/** @throws if the budget does not allow another attempt, or the provider has failed too often */
 function checkMayCall(draft: CallingDraft, breaker: CircuitBreaker, resolved: ResolvedModel, now: number): void {
   draft.budget?.check(draft.usage)
   const openMs = breaker.waitFor(now)
@@ -99,9 +99,9 @@ function checkMayCall(draft: CallingDraft, breaker: CircuitBreaker, resolved: Re
 }
 
 /**
- * Counts what an attempt cost for the owner of the session: at once, for a turn that was aborted meanwhile counts too.
+ * Counts the cost of an attempt for the session's owner at once, so that an aborted turn counts too.
  *
- * @param from - An answer, or a failure that may have a usage.
+ * @param from - An answer, or a failure, which may have a usage.
  */
 function countForOwner({ budget }: CallingDraft, { prices }: ResolvedModel, from: ModelFailure): TokenUsage {
   const usage = usageOf(from)
@@ -109,7 +109,7 @@ function countForOwner({ budget }: CallingDraft, { prices }: ResolvedModel, from
   return usage
 }
 
-/** Adds what an attempt cost to what the session has spent. */
+/** Adds the cost of an attempt to the session's spending. */
 function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, usage: TokenUsage): void {
   spend(spent, usage)
   if (prices !== undefined) spent.cost = (spent.cost ?? 0) + costOf(usage, prices)
@@ -151,8 +151,8 @@ function reportWorking({ engine }: TurnControl, breaker: CircuitBreaker, provide
 /**
  * Reports a failed attempt to the circuit breaker, and decides whether there is another attempt.
  *
- * @returns Milliseconds until the next attempt; `undefined` where there is none.
- * @throws `BudgetExceededError` where there would be another attempt, but no budget for it.
+ * @returns milliseconds until the next attempt; `undefined` if there is none
+ * @throws `BudgetExceededError` if there would be another attempt, but the budget does not allow it
  */
 function delayAfter(
   { control, draft, resolved }: Call,
@@ -164,7 +164,7 @@ function delayAfter(
   const { provider } = resolved.selection
   const { isRetryable, retryAfterMs } = retryAdvice(thrown, clock.now())
   if (!isRetryable || (FlowError.isInstance(thrown) && thrown.code !== 'MODEL_ERROR')) {
-    // A provider that refuses a request works, and so does one whose answer is empty.
+    // A provider that refuses a request, or whose answer is empty, still works.
     reportWorking(control, breaker, provider)
     return thrown instanceof EmptyAnswer && attempt < modelRetry.maxAttempts ? 0 : undefined
   }
@@ -173,17 +173,17 @@ function delayAfter(
   if (attempt >= modelRetry.maxAttempts) return undefined
   const longest = Math.min(modelRetry.maxDelayMs, modelRetry.baseDelayMs * 2 ** (attempt - 1))
   const delayMs = Math.max(retryAfterMs, Math.floor(random() * longest) || 0)
-  // There is no waiting for an attempt that would come after the deadline, or find the circuit open.
+  // Does not wait for an attempt that would begin after the deadline, or find the circuit open.
   if (now + delayMs >= control.work.deadlineAt || breaker.isOpenAt(now + delayMs)) return undefined
   draft.budget?.check(draft.usage, delayMs)
   return delayMs
 }
 
 /**
- * Waits for the time of the next attempt.
+ * Waits until the next attempt is due.
  *
- * @param asked - What the last attempt asked.
- * @returns What the next one asks: after an empty answer with the reason for it.
+ * @param asked - The request of the last attempt.
+ * @returns the request of the next one; after an empty answer it includes the reason
  */
 async function prepareNext(
   call: Call,
@@ -221,7 +221,7 @@ function reportRetry(
   control.work.check()
 }
 
-/** @param outcome - The answer, or why there is none. */
+/** @param outcome - The answer, or the failure. */
 function reportEnd(
   { control, draft, resolved }: Call,
   { number: attempt, startedAt, question }: Attempt,
@@ -230,7 +230,7 @@ function reportEnd(
 ): void {
   const names = Object.assign(namesOf(draft, question, resolved), { attempt })
   const failed = FlowError.isInstance(outcome) ? { code: outcome.code } : undefined
-  // A mask is asked about what is stored, at the commit. Until then there is no masked text.
+  // A mask is applied at the commit. Until then there is no masked text.
   if (control.engine.mask === undefined && control.hasListeners('model:content')) {
     const { system, messages } = question
     const answer = failed === undefined ? (outcome as readonly MessagePart[]) : []
@@ -243,13 +243,13 @@ function reportEnd(
   control.emit('model:end', Object.assign(names, { durationMs, success: failed === undefined }, usage, cost, failed))
 }
 
-/** What every event of a call names. */
+/** The names in every event of a call. */
 function namesOf({ modelCalls: callNumber }: CallingDraft, { stepId: step }: ModelQuestion, resolved: ResolvedModel) {
   const { provider, name: model } = resolved.selection
   return { step, provider, model, callNumber }
 }
 
-/** The error of a call that failed for good. Of what a provider throws, nothing is shown: it stays in the cause. */
+/** The error of a call that failed for good. An error of a provider is never shown: it stays in the cause. */
 function asModelError(control: TurnControl, resolved: ResolvedModel, thrown: unknown): FlowError {
   if (FlowError.isInstance(thrown) && !isOfAnotherTurn(control, thrown)) return thrown
   return modelError(resolved, thrown instanceof AttemptFailure ? thrown.message : undefined, thrown)

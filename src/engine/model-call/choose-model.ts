@@ -1,6 +1,6 @@
 /**
- * One call of a model: asks the first model of a list, and where that fails for good, the next one. `attempts.ts`
- * decides how often one model is asked.
+ * One model call: asks the first model of a list, and if that fails for good, the next one. `attempts.ts` decides how
+ * often to ask one model.
  */
 import { FlowError } from '../../errors/flow-error.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
@@ -26,7 +26,7 @@ export function chooseModel(control: TurnControl, draft: CallingDraft, question:
   return askFrom(control, draft, question, 0)
 }
 
-/** Asks the models of a question, from that of `index` on. */
+/** Asks the models of a question, starting at `index`. */
 function askFrom(
   control: TurnControl,
   draft: CallingDraft,

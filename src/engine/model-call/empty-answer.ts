@@ -1,6 +1,6 @@
 /**
- * Answers without content: no tool call, and no text but white space. The model thought and said nothing, or its answer
- * was cut before it said anything. Such an answer is never a reply, and is not stored: the model is asked again.
+ * Answers without content: no tool call, and only white space as text. The model only reasoned, or its answer was cut
+ * off too early. Such an answer is never a reply and is not stored; the model is asked again.
  */
 import { textMessage } from '../../flow/conversation-memory.js'
 import type { FinishReason, MessagePart } from '../../model/message.js'
@@ -12,7 +12,7 @@ export class EmptyAnswer extends AttemptFailure {
   readonly isCut: boolean
 
   constructor(isCut: boolean) {
-    // `attempts.ts` asks again, but not as after a failure of the provider: that one works.
+    // `attempts.ts` asks again, but does not treat this as a failure of the provider.
     super(isCut ? 'Its answer was cut before it had any text.' : 'Its answer has neither text nor a tool call.', false)
     this.isCut = isCut
   }
@@ -25,8 +25,8 @@ export function checkNotEmpty(parts: readonly MessagePart[], finishReason: Finis
 }
 
 /**
- * The question with a last message that says why it is asked again. Only the next attempts at
- * this model get the message.
+ * The question with a last message that gives the reason for asking again. Only the next attempts at this model get the
+ * message.
  */
 export function askedAgain(question: ModelQuestion, turnNumber: number, { isCut }: EmptyAnswer): ModelQuestion {
   const { messages, tools } = question

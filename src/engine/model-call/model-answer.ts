@@ -1,6 +1,6 @@
 /**
- * What a model answered, and what it cost. `answer-parts.ts` checks the parts of an answer; `turn/run-model-step.ts`
- * decides what becomes of it.
+ * A model's answer and its cost. `answer-parts.ts` checks the parts of an answer; `turn/steps/run-model-step.ts` acts
+ * on it.
  */
 import { ModelError } from '../../errors/engine-errors.js'
 import type { FinishReason, MessagePart, TokenUsage } from '../../model/message.js'
@@ -19,14 +19,15 @@ export interface ModelAnswer {
 const optionalCounts = ['cachedInputTokens', 'reasoningTokens'] as const
 
 /**
- * What a call cost. A count that is not a number is 0; optional counts that the provider does not report are absent.
+ * The cost of a call. A count that is not a number becomes 0; optional counts that the provider does not report are
+ * absent.
  */
 export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
   let reported: TokenUsage | undefined
   try {
     reported = answered?.usage
   } catch {
-    // What was thrown may be any object, and its getters may throw.
+    // A thrown value may be any object, and its getters may throw.
   }
   const usage: { -readonly [Name in keyof TokenUsage]: TokenUsage[Name] } = {
     inputTokens: tokens(reported?.inputTokens),
@@ -36,7 +37,7 @@ export function usageOf(answered: Pick<ModelResponse, 'usage'>): TokenUsage {
   return usage
 }
 
-/** Adds to what the session spent. A count that no provider reported stays absent. */
+/** Adds to the session's spending. A count that no provider reported stays absent. */
 export function spend(spent: TurnDraft['usage'], usage: TokenUsage): void {
   spent.inputTokens += usage.inputTokens
   spent.outputTokens += usage.outputTokens

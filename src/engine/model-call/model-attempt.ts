@@ -1,6 +1,6 @@
 /**
- * One attempt at a call of a model. It has a deadline, and ends at once when the turn is aborted. It leaves no timer
- * behind, and a provider's stream is closed however it ends. `attempts.ts` decides whether there is another attempt.
+ * One attempt at a model call. It has a deadline, and ends at once if the turn is aborted. It leaves no timer behind,
+ * and always closes the provider's stream. `attempts.ts` decides whether there is another attempt.
  */
 import { monotonicTime } from '../../config/clock.js'
 import type { Deadline } from '../../config/deadlines.js'
@@ -20,7 +20,7 @@ import { limitExceeded } from '../core/engine-limits.js'
 import type { TurnStream } from '../stream/turn-stream.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
 
-/** The failure of an attempt whose answer did not come, or not all of it. Treated as a failure of the provider. */
+/** The failure of an attempt whose answer was missing or incomplete. Counts as a failure of the provider. */
 export class AttemptFailure extends Error {
   readonly isRetryable: boolean
 
@@ -30,25 +30,25 @@ export class AttemptFailure extends Error {
   }
 }
 
-/** What a step asks, and of which models. The same in every attempt. */
+/** A step's request and its models, the same in every attempt. */
 export interface ModelQuestion {
   readonly stepId: string
-  /** The model, and those that stand in for it, in order. */
+  /** The model and its fallbacks, in order. */
   readonly models: readonly ResolvedModel[]
-  /** Whether the text goes to the reader of the turn's stream while it is made. */
+  /** Whether the text is streamed to the reader of the turn. */
   readonly streams: boolean
   readonly system: string | undefined
   readonly messages: readonly Message[]
   readonly tools: readonly ToolDefinition[]
   readonly output: ModelOutputSchema | undefined
-  /** The step's own limit of an attempt, in milliseconds. Default: that of the engine. */
+  /** The step's time limit for an attempt, in milliseconds. Default: the engine's. */
   readonly modelTimeoutMs?: number | undefined
 }
 
-/** After so many pieces of a stream, the time is checked. */
+/** The time is checked after this many pieces of a stream. */
 const piecesPerCheck = 16
 
-/** The text of a piece of a stream that goes on after it. */
+/** The text of a stream piece that is not the last. */
 function textOfPiece(piece: ModelStreamPart): string {
   const text: unknown = piece?.type === 'reasoning-delta' || piece?.type === 'text-delta' ? piece.text : undefined
   if (typeof text === 'string') return text
@@ -60,7 +60,7 @@ function tookTooLong({ stepId, modelTimeoutMs }: ModelQuestion, timeoutMs: numbe
   return new AttemptFailure(`It did not answer within the limit modelTimeoutMs${owner} (${timeoutMs} ms).`)
 }
 
-/** An attempt under way, and the {@link ModelRequest} that its provider gets. */
+/** A running attempt, and the {@link ModelRequest} for its provider. */
 export class ModelAttempt implements ModelRequest {
   declare readonly system?: string
   readonly messages: readonly Message[]
@@ -73,21 +73,21 @@ export class ModelAttempt implements ModelRequest {
   readonly #question: ModelQuestion
   #controller: AbortController | undefined
   #over = false
-  /** Why there is no answer. */
+  /** The reason that there is no answer. */
   #reason: unknown
-  /** Whether a piece came since the last check. Reading the clock for each piece would cost more than the piece. */
+  /** Whether a piece arrived since the last check. Reading the clock for each piece would cost more than the piece. */
   #hasNewPiece = false
   /** Whether the attempt waits for the reader of the stream, not for the provider. */
   #isWaitingForReader = false
-  /** Of the text that was streamed, thoughts included. */
+  /** The length of the streamed text, reasoning included. */
   #length = 0
   #deadline: Deadline | undefined
   #iterator: AsyncIterator<ModelStreamPart> | undefined
   readonly #abort = (reason: unknown): void => this.#end(reason)
 
   /**
-   * Makes `signal` a property of each object, so that a provider that spreads the request passes it on. One getter for
-   * all: with a closure for each, every request would have a shape of its own.
+   * Makes `signal` a property of each object, so that a provider that spreads the request passes it on. All share one
+   * getter: with a closure for each, every request would have a different hidden class.
    */
   static readonly #signal: PropertyDescriptor & ThisType<ModelAttempt> = {
     enumerable: true,
@@ -125,7 +125,7 @@ export class ModelAttempt implements ModelRequest {
 
   async #read(iterator: AsyncIterator<ModelStreamPart>, stream: TurnStream): Promise<ModelResponse> {
     this.#iterator = iterator
-    // The provider may have cancelled the turn itself, just now.
+    // The provider itself may just have cancelled the turn.
     if (this.#over) this.#close()
     let pieces = 0
     for (;;) {
@@ -140,7 +140,7 @@ export class ModelAttempt implements ModelRequest {
     }
   }
 
-  /** A stream whose pieces are all there at once keeps timers from ringing, and so the turn's deadline too. */
+  /** A stream whose pieces are all available at once keeps timers from firing, including the turn's deadline. */
   #checkTurnDeadline(): void {
     const control = this.#control
     if (monotonicTime(control.engine.clock) >= control.work.deadlineAt) control.work.expire()
@@ -153,7 +153,7 @@ export class ModelAttempt implements ModelRequest {
     return value
   }
 
-  /** Refuses a text that no session could store: it might never end. */
+  /** Refuses a text too large for any session: it might never end. */
   #checkLength(text: string): void {
     const { limits } = this.#control.engine
     this.#length += text.length
@@ -161,7 +161,7 @@ export class ModelAttempt implements ModelRequest {
     throw this.#control.work.own(limitExceeded(limits, 'maxSessionBytes', 'The text of an answer'))
   }
 
-  /** Waits until the reader of the stream is ready for more. The time of the provider does not count meanwhile. */
+  /** Waits until the reader of the stream is ready for more. This time does not count against the provider. */
   async #waitForReader(room: Promise<void>): Promise<void> {
     this.#isWaitingForReader = true
     await room
@@ -170,7 +170,7 @@ export class ModelAttempt implements ModelRequest {
   }
 
   /**
-   * @param checks - How often the time is checked until it is over. A stream ends at most one check too late: with 4,
+   * @param checks - How often the time is checked within the limit. A stream ends at most one check too late: with 4,
    * after 1 to 1.25 times the limit without a piece.
    */
   #run(checks: number, ask: () => Promise<ModelResponse>): Promise<ModelResponse> {
@@ -209,7 +209,7 @@ export class ModelAttempt implements ModelRequest {
     })
   }
 
-  /** @param reason - Why there is no answer. Default: there is one. */
+  /** @param reason - The reason that there is no answer. Default: there is one. */
   #end(reason?: unknown): void {
     if (this.#over) return
     this.#over = true
@@ -220,7 +220,7 @@ export class ModelAttempt implements ModelRequest {
     if (this.#iterator !== undefined) this.#close()
   }
 
-  /** Nothing waits for it, and its failure is ignored: a provider that does not answer would not answer here either. */
+  /** Not awaited, and a failure is ignored: a provider that does not answer would not answer here either. */
   #close(): void {
     const close = async (): Promise<unknown> => this.#iterator?.return?.()
     close().catch(() => undefined)

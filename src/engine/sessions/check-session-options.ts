@@ -1,4 +1,4 @@
-/** Checks what the operations on many sessions take, before anything is asked of the store. */
+/** Checks the options of operations on many sessions, before the store is used. */
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../util/options.js'
 import type { ListSessionsQuery, SweepOptions } from './session-options.js'
@@ -6,7 +6,7 @@ import type { ListSessionsQuery, SweepOptions } from './session-options.js'
 const defaultLimit = 100
 const largestLimit = 1_000
 
-/** Characters of a cursor: much more than any store makes. */
+/** The longest cursor, in characters: much longer than any store makes. */
 const longestCursor = 1_000_000
 
 const runStatuses: readonly unknown[] = ['running', 'completed', 'aborted'] satisfies SessionSummary['runStatus'][]
@@ -23,7 +23,7 @@ const queryNames: OptionNames<ListSessionsQuery> = {
 const sweepNames: OptionNames<SweepOptions> = { olderThan: true, status: true, dryRun: true, onProgress: true }
 
 /**
- * The query as a store gets it.
+ * The query for the store.
  *
  * @throws `InvalidInputError`
  */
@@ -31,9 +31,9 @@ export function checkListQuery(query: ListSessionsQuery): SessionListQuery {
   const caller = 'listSessions'
   checkOptionNames(caller, query, queryNames)
   const { owner, flowName, runStatus, savedBefore, limit = defaultLimit, cursor } = query
-  // A caller who is not signed in must not be shown the sessions of everybody.
+  // An anonymous caller must not see everyone's sessions.
   if (owner === undefined && 'owner' in query) {
-    throw invalidInput(`${caller}: name an owner, or leave owner out to list the sessions of everybody.`)
+    throw invalidInput(`${caller}: name an owner, or leave owner out to list all sessions.`)
   }
   checkText(caller, 'owner', owner)
   checkText(caller, 'flowName', flowName)
@@ -82,7 +82,7 @@ function checkStatus(caller: string, name: string, value: unknown): void {
   throw invalidInput(`${caller}: ${name} must be running, completed or aborted.`)
 }
 
-/** In the form of `savedAt`, so that texts can be compared. */
+/** In the format of `savedAt`, so that texts can be compared. */
 function checkTime(caller: string, value: unknown): string {
   const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (Number.isNaN(time)) throw invalidInput(`${caller}: savedBefore must be a time in ISO 8601.`)

@@ -1,7 +1,4 @@
-/**
- * Removes every session of an owner. What is stored of an owner beside sessions holds nothing of the
- * owner: see decision 0141.
- */
+/** Removes every session of an owner. Other stored data contains nothing about the owner: see decision 0141. */
 import { atMost } from '../core/at-most.js'
 import type { EngineContext } from '../core/engine-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'
@@ -10,12 +7,12 @@ import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'
 import type { RemovedSessions } from './session-options.js'
 
-/** Listings in a row that show sessions of which none can be removed. */
+/** The most listings in a row whose sessions all fail to be removed. */
 const fruitlessListings = 3
 
 /**
- * Lists and removes until a listing is empty, because a turn may have begun a session meanwhile. Sessions that a
- * listing cannot read have no ID here, and count as failed.
+ * Lists and removes until a listing is empty, because a turn may begin a session meanwhile. Sessions that a listing
+ * cannot read have no ID, and count as failed.
  *
  * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
  */
@@ -38,8 +35,8 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
 }
 
 /**
- * Waits for the turns of the owner in this engine: the session of a first turn is in no listing
- * before the turn is stored.
+ * Waits for the owner's turns in this engine, because a listing has the session of a first turn only once the turn is
+ * stored.
  */
 async function turnsSettled(engine: EngineContext, owner: string): Promise<void> {
   const turns = engine.admission.turnsOf(owner)

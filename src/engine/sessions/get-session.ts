@@ -9,11 +9,11 @@ import { type Caller, loadFor, reportForeign } from '../core/foreign-session.js'
 import { checkRequestId } from '../input/check-input.js'
 
 /**
- * A stored session, frozen; `undefined` where there is none.
+ * A stored session, frozen; `undefined` if there is none.
  *
- * @param options - Where given, only a session of this owner is returned; without an `owner`, only one that has none.
- * @throws `InvalidInputError` for options that cannot be used, `SessionStoreError` where the store failed,
- * `SessionFlowInvariantError` where the document is malformed.
+ * @param options - If given, returns only a session of this owner; without `owner`, only one that has none.
+ * @throws `InvalidInputError` for invalid options; `SessionStoreError` if the store failed; `SessionFlowInvariantError`
+ * if the document is malformed
  */
 export async function getSession(
   engine: EngineContext,

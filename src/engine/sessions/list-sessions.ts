@@ -1,4 +1,4 @@
-/** Lists the sessions of an engine's store, for an application and for the operations that go through all of them. */
+/** Lists the sessions of an engine's store, for the application and for operations on all sessions. */
 import { EngineClosedError } from '../../errors/engine-errors.js'
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import type { SessionPage } from '../../session/session-summary.js'
@@ -7,17 +7,17 @@ import type { EngineContext } from '../core/engine-context.js'
 import { checkListQuery } from './check-session-options.js'
 import type { ListSessionsQuery } from './session-options.js'
 
-/** The sessions of a page, where all are gone through. */
+/** The page size for operations on all sessions. */
 const pageSize = 500
 
-/** How many sessions are worked on at the same time. */
+/** How many sessions are processed at the same time. */
 const atOnce = 8
 
 /**
  * One page.
  *
- * @throws `InvalidInputError` for a query that cannot be used, and a store that cannot list; `SessionStoreError` where
- * the store failed, `EngineClosedError`.
+ * @throws `InvalidInputError` for an invalid query, and if the store cannot list; `SessionStoreError` if the store
+ * failed; `EngineClosedError`
  */
 export async function listSessions(engine: EngineContext, query: ListSessionsQuery): Promise<SessionPage> {
   const checked = checkListQuery(query)
@@ -25,7 +25,7 @@ export async function listSessions(engine: EngineContext, query: ListSessionsQue
   return listPage(engine, checked)
 }
 
-/** @throws `SessionStoreError`, and `EngineClosedError` where the engine closes: its store is closed soon. */
+/** @throws `SessionStoreError`; `EngineClosedError` if the engine is closing, because its store closes soon */
 function listPage({ session }: EngineContext, query: SessionListQuery): Promise<SessionPage> {
   if (session.closing) throw new EngineClosedError()
   return session.access.list(query)
@@ -38,9 +38,9 @@ export function checkCanList({ session }: EngineContext): void {
 }
 
 /**
- * Calls `work` for each session that is listed, a few at a time. After a failure no more begin, and it rejects.
+ * Calls `work` for each listed session, a few at a time. After a failure it starts no more, and rejects.
  *
- * @returns How many sessions the listing could not read.
+ * @returns the number of sessions that the listing could not read
  */
 export async function forEachSession(
   engine: EngineContext,

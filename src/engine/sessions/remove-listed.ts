@@ -1,4 +1,4 @@
-/** Removes a session that was listed, under its lock and with its owner: it may have changed since. */
+/** Removes a listed session, under its lock and only for its owner, because it may have changed since the listing. */
 import type { FlowErrorCode } from '../../errors/error-facts.js'
 import { FlowError } from '../../errors/flow-error.js'
 import type { SessionSummary } from '../../session/session-store.js'
@@ -6,15 +6,15 @@ import type { EngineContext } from '../core/engine-context.js'
 import { listedWait } from '../lock/lock-waits.js'
 import { removeAndReport } from './remove-session.js'
 
-/** After these the next session would fare no better. */
+/** After these errors the next session would fail too. */
 const fatalCodes: readonly FlowErrorCode[] = ['SESSION_STORE_ERROR', 'ENGINE_CLOSED']
 
 /**
- * Removes the session, also where the rest of what is stored cannot be read.
+ * Removes the session, even if the rest of the document cannot be read.
  *
- * @param isDue - Whether what is stored now is to be removed. Default: it is.
- * @returns Whether it was removed; `failed` where it is another process's at this moment, or a newer release's.
- * @throws `SessionStoreError` where the store failed, `EngineClosedError`.
+ * @param isDue - Whether the currently stored session is to be removed. Default: always.
+ * @returns whether it was removed; `failed` if another process is using it, or a newer release stored it
+ * @throws `SessionStoreError` if the store failed; `EngineClosedError`
  */
 export async function removeListed(
   engine: EngineContext,

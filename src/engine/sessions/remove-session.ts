@@ -1,6 +1,6 @@
 /**
- * Removes one stored session. It is removed by its current revision, so that a newer document is not lost, and without
- * a check of its content, so that a malformed one can be removed too.
+ * Removes one stored session by its current revision, so that a newer document is not lost, and without checking its
+ * content, so that a malformed one can be removed too.
  */
 import { isNewerLayout, isSessionConflict, type SessionFlowInvariantError } from '../../errors/session-errors.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
@@ -37,7 +37,7 @@ export async function executeDelete(
   }
 }
 
-/** What was asked for. The caller's object is read once: its getters may throw. */
+/** The request. The caller's object is read once, because its getters may throw. */
 function readOptions({ owner, unreadable, requestId }: DeleteOptions): DeleteOptions {
   return {
     ...(owner === undefined ? {} : { owner }),
@@ -46,10 +46,7 @@ function readOptions({ owner, unreadable, requestId }: DeleteOptions): DeleteOpt
   }
 }
 
-/**
- * Removes a session under its lock, or shares the place and the outcome of the same delete that
- * waits last in the queue.
- */
+/** Removes a session under its lock, or shares the place and outcome of an equal delete that is last in the queue. */
 function removeOnce(
   engine: EngineContext,
   sessionId: string,
@@ -65,7 +62,7 @@ function removeOnce(
   return own.outcome
 }
 
-/** Removes a session as {@link removeSession} does, and reports that it did. */
+/** Removes a session like {@link removeSession}, and reports it. */
 export async function removeAndReport(
   engine: EngineContext,
   holder: LockHolder,
@@ -88,12 +85,12 @@ function isSame(one: SharedDelete['options'], other: SharedDelete['options']): b
 }
 
 /**
- * Removes a session. The caller holds its lock, or is a stranger to it.
+ * Removes a session. The caller holds its lock, or does not own it.
  *
- * @param options - Where given, only a session of this owner is removed; without an `owner`, only one that has none.
- * @param request - The ID of the request, for the event. Default: it has none.
+ * @param options - If given, removes only a session of this owner; without `owner`, only one that has none.
+ * @param request - The ID of the request, for the event. Default: none.
  * @param isDue - Whether what is stored now is to be removed. Default: it is.
- * @returns Whose session was removed, as far as its owner could be read; `undefined` where none was.
+ * @returns the owner of the removed session, if it could be read; `undefined` if none was removed
  */
 export async function removeSession(
   engine: EngineContext,
@@ -119,7 +116,7 @@ export async function removeSession(
   return named(ownerOf(stored))
 }
 
-/** Loads what the caller may remove, and notes in the lock whose session it is. */
+/** Loads the session that the caller may remove, and notes its owner in the lock. */
 async function load(
   engine: EngineContext,
   holder: LockHolder,
@@ -144,10 +141,10 @@ function named(owner: unknown): { readonly owner?: string } {
 }
 
 /**
- * Whether a session may be removed that the store cannot read: no revision is known then, and mostly no owner. The
- * application itself may remove that of a newer release; its owner has to do it through that release.
+ * Whether a session that the store cannot read may be removed. Its revision is unknown, and usually its owner. Only the
+ * application itself may remove a session of a newer release; its owner must use that release.
  *
- * @throws What the store threw, where that is another failure, or refuses a session of this owner.
+ * @throws the store's error, if it is another failure, or refuses a session of this owner
  */
 function mayRemoveUnread(error: unknown, options: DeleteOptions | undefined): boolean {
   if (!isSessionConflict(error)) throw error

@@ -1,4 +1,4 @@
-/** Removes the sessions that were saved last before some time, or reports which those are. */
+/** Removes the sessions whose last save is older than a given time, or only reports them. */
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import { isListed, summaryOf } from '../../session/session-summary.js'
 import { isoTime } from '../../util/iso-time.js'
@@ -8,7 +8,7 @@ import { checkCanList, forEachSession } from './list-sessions.js'
 import { removeListed } from './remove-listed.js'
 import type { RemovedSessions, SweepOptions } from './session-options.js'
 
-/** @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`, and what `onProgress` throws. */
+/** @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`, and any error of `onProgress` */
 export async function sweep(engine: EngineContext, options: SweepOptions): Promise<RemovedSessions> {
   checkSweepOptions(options)
   checkCanList(engine)
@@ -19,7 +19,7 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
   }
   let deleted = 0
   let failed = 0
-  // A store may list a session twice. One that was removed is not there any more.
+  // A store may list a session twice. A removed one is gone by then.
   const seen = new Set<string>()
 
   async function removeOne(session: SessionSummary): Promise<boolean | 'failed'> {
@@ -37,7 +37,7 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
   return { deleted, failed: failed + unreadable }
 }
 
-/** Whether a session is still what was listed: a turn may have saved it since. */
+/** Whether a session is still as listed: a turn may have saved it since. */
 function isDue(stored: unknown, query: Omit<SessionListQuery, 'limit'>): boolean {
   const summary = summaryOf(stored)
   return summary !== undefined && isListed(summary, { ...query, limit: 1 })

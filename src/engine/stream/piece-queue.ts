@@ -1,13 +1,13 @@
 /**
- * The pieces that wait for the reader of a stream, and the calls of `next` that wait for pieces. `turn-stream.ts`
- * decides which pieces there are.
+ * A queue of pieces for the reader of a stream, and of calls of `next` waiting for pieces. `turn-stream.ts` makes the
+ * pieces.
  */
 import type { FlowStreamEvent } from '../core/flow-stream.js'
 
-/** Pieces that the queue has room for. */
+/** The capacity of the queue, in pieces. */
 const maxWaiting = 16
 
-/** What `next` of a stream resolves to. */
+/** The result of a stream's `next`. */
 export type Read = IteratorResult<FlowStreamEvent, undefined>
 
 export const finished: Read = { done: true, value: undefined }
@@ -19,10 +19,10 @@ interface WaitingPiece {
 
 /** The reader's side of a stream. */
 export class PieceQueue {
-  /** The ID of the piece that was read last. */
+  /** The ID of the last read piece. */
   lastEventId = ''
   #waiting: WaitingPiece[] = []
-  /** The call of `next` that waits for a piece, and the calls after it. */
+  /** The waiting call of `next`, and the calls after it. */
   #reader: ((read: Read) => void) | undefined
   readonly #moreReaders: ((read: Read) => void)[] = []
   /** Resolves when there is room again. */
@@ -46,8 +46,8 @@ export class PieceQueue {
   /**
    * Adds a piece.
    *
-   * @param joins - Whether it may be joined with pieces that wait, so that at most the text so far
-   * waits for a slow reader.
+   * @param joins - Whether it may be joined with waiting pieces, so that a slow reader never has more than the text so
+   * far in the queue.
    */
   push(piece: WaitingPiece, joins: boolean): void {
     if (this.#hasEnded) return
@@ -61,7 +61,7 @@ export class PieceQueue {
     reader(this.#read(piece))
   }
 
-  /** Where too many pieces wait, a promise of the time when there is room again. */
+  /** If the queue is full, a promise that resolves when there is room. */
   room(): Promise<void> | undefined {
     if (this.#waiting.length < maxWaiting) return undefined
     this.#room ??= new Promise((resolve) => {
@@ -74,14 +74,14 @@ export class PieceQueue {
     return this.#room
   }
 
-  /** No piece comes after those that wait. */
+  /** Closes the queue: no pieces follow the waiting ones. */
   end(): void {
     this.#hasEnded = true
     this.#reader?.(finished)
     for (const reader of this.#moreReaders.splice(0)) reader(finished)
   }
 
-  /** The reader has left: no piece waits any more. */
+  /** Empties the queue, because the reader has left. */
   leave(): void {
     this.end()
     this.#waiting.length = 0
@@ -93,9 +93,7 @@ export class PieceQueue {
     return { done: false, value: event }
   }
 
-  /**
-   * Joins a text with the text before it. A reset takes the texts that nobody has read with it, and resets among them.
-   */
+  /** Joins a text with the text before it. A reset removes the unread texts and resets before it. */
   #join(piece: WaitingPiece): void {
     const { event, id } = piece
     const last = this.#waiting.at(-1)?.event

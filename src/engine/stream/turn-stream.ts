@@ -1,10 +1,10 @@
 /**
- * The stream of one turn: it numbers the pieces of the turn and passes them to the reader, and to the streams of
- * repeats of the request, which follow it. `run-turn.ts` and the files it calls write the pieces; `piece-queue.ts`
- * keeps them for the reader.
+ * The stream of one turn. It numbers the pieces of the turn and passes them to the reader, and to the streams of
+ * repeated requests that follow it. `run-turn.ts` and the files it calls write the pieces; `piece-queue.ts` queues them
+ * for the reader.
  *
- * A `reset` piece says that the text so far does not count. A reader that was here before may still show text of that
- * time: it gets a reset with the reason `resume`, unless the ID that it names shows that it has missed nothing.
+ * A `reset` piece discards the text so far. A reader that reconnects may still show old text, so it gets a reset with
+ * the reason `resume`, unless its last ID shows that it has missed nothing.
  */
 import { onAbort } from '../../util/on-abort.js'
 import type { ExecuteResult } from '../core/engine-options.js'
@@ -23,30 +23,30 @@ export class TurnStream implements FlowStream {
   #stopListening: (() => void) | undefined
   /** Resolves when the turn is settled; `undefined` before it began. */
   #turn: Promise<void> | undefined
-  /** Whether the turn goes on without its reader, and never waits for it. */
+  /** Whether the turn continues without its reader and never waits for it. */
   #goesOn = false
-  /** The last piece was sent. */
+  /** Whether the last piece was sent. */
   #hasEnded = false
-  /** The turn of this stream, and the turn that the pieces are of, and the number of the last one. */
+  /** The turn of this stream, the turn whose pieces it sends, and the number of the last piece. */
   #ownTurnId = ''
   #turnId = ''
   #number = 0
-  /** The ID of the last piece that the reader has, or will have when it has read what waits. */
+  /** The ID of the last piece that the reader has, or will have after reading the queue. */
   #position = ''
-  /** The text that counts so far. */
+  /** The valid text so far. */
   #text = ''
-  /** Whether the reader may show text that does not count. */
+  /** Whether the reader may still show discarded text. */
   #isStale = false
-  /** What a stream that follows this one gets first. */
+  /** The first pieces for a stream that follows this one. */
   #session: FlowStreamEvent | undefined
   #step: FlowStreamEvent | undefined
-  /** The stream whose pieces the reader gets; `undefined` where they come from this turn. */
+  /** The stream whose pieces the reader gets; `undefined` if they come from this turn. */
   #source: TurnStream | undefined
   #followers: Set<TurnStream> | undefined
 
   /**
    * @param start - Runs the turn. Must not reject.
-   * @param options - What the caller of `engine.stream` passed; checked when the turn begins.
+   * @param options - The options of `engine.stream`, checked when the turn begins.
    */
   constructor(start: (stream: TurnStream) => Promise<ExecuteResult>, options: StreamOptions = {}) {
     this.#start = start
@@ -54,14 +54,13 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * Fires when the reader leaves early, unless the turn goes on then, and with the signal that
-   * {@link followSignal} was given.
+   * Fires if the reader leaves early and the turn does not go on, and with the signal passed to {@link followSignal}.
    */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** The promise that the turn is settled, where it goes on without its reader; `undefined` where it does not. */
+  /** Resolves when the turn has settled, if it goes on without its reader; otherwise `undefined`. */
   get goingOn(): Promise<void> | undefined {
     return this.#goesOn ? this.#turn : undefined
   }
@@ -70,7 +69,7 @@ export class TurnStream implements FlowStream {
     return this.#queue.lastEventId
   }
 
-  /** The turn that the pieces are of; empty before there is one. */
+  /** The turn whose pieces are sent; empty before there is one. */
   get turnId(): string {
     return this.#turnId
   }
@@ -84,7 +83,7 @@ export class TurnStream implements FlowStream {
   /**
    * Reads the options of the stream.
    *
-   * @param hasKey - Whether the request has an idempotency key: only then can a reader come back.
+   * @param hasKey - Whether the request has an idempotency key: only then can a reader reconnect.
    * @throws `InvalidInputError`
    */
   readOptions(hasKey: boolean): void {
@@ -95,7 +94,7 @@ export class TurnStream implements FlowStream {
     this.#isStale = true
   }
 
-  /** Aborts the turn with a signal of the caller's. */
+  /** Aborts the turn with the caller's signal. */
   followSignal(signal: AbortSignal | undefined): void {
     const abort = (): void => this.#controller.abort(signal?.reason)
     this.#stopListening = onAbort(signal, abort)
@@ -114,8 +113,8 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * Stops reading. Where the turn goes on, and where it is that of another request, that is all. Otherwise it is
-   * aborted, unless its commit has begun, and the promise resolves when it is settled.
+   * Stops reading. If the turn goes on, or belongs to another request, that is all. Otherwise the turn is aborted,
+   * unless its commit has begun, and the promise resolves when it has settled.
    */
   async return(): Promise<Read> {
     this.#turn ??= Promise.resolve()
@@ -129,8 +128,8 @@ export class TurnStream implements FlowStream {
   }
 
   /**
-   * Sends a piece that is not waited for. The first one of a turn that runs here although this stream has followed
-   * another, which was then cancelled, ends that.
+   * Sends a piece without waiting. If this stream followed another turn that was then cancelled, the first piece of its
+   * own turn ends the following.
    */
   send(event: FlowStreamEvent): void {
     if (this.#hasEnded) return
@@ -145,25 +144,21 @@ export class TurnStream implements FlowStream {
     return this.room()
   }
 
-  /**
-   * Where too many pieces wait, a promise of the time when there is room again. A turn that goes
-   * on by itself never waits.
-   */
+  /** If the queue is full, a promise that resolves when there is room. A turn that goes on by itself never waits. */
   room(): Promise<void> | undefined {
     return this.#goesOn ? undefined : this.#queue.room()
   }
 
-  /** Takes back the text so far, if there is any. */
+  /** Discards the text so far, if there is any. */
   reset(reason: StreamResetReason): void {
     if (this.#text !== '') this.send({ type: 'reset', reason })
   }
 
   /**
-   * The reader gets the pieces of another stream from now on, whose turn answers this request too: the session and the
-   * current step, the text so far, and what comes. The last piece comes from this stream's own
-   * `start`, when it resolves.
+   * Switches the reader to the pieces of another stream, whose turn answers this request too: the session, the current
+   * step, the text so far, and the following pieces. The last piece comes from this stream's own `start`.
    *
-   * @param source - `undefined` where nobody streams that turn: then there is the last piece only.
+   * @param source - `undefined` if that turn is not streamed; then only the last piece is sent.
    */
   follow(source: TurnStream | undefined): void {
     this.#stopFollowing()
@@ -174,7 +169,7 @@ export class TurnStream implements FlowStream {
     this.#isStale = true
     if (source.#number === 0) return
     this.#turnId = source.#turnId
-    // What comes before the last piece of these has the number 0: an ID that never says that nothing was missed.
+    // Pieces before its last one get the number 0, an ID that never matches as "nothing missed".
     const hasAll = this.#position !== '' && this.#position === source.#position
     const number = hasAll ? source.#number : 0
     this.#isStale = false
@@ -188,7 +183,7 @@ export class TurnStream implements FlowStream {
     }
   }
 
-  /** Pieces are numbered anew, and what was sent of another turn does not count. */
+  /** Restarts the numbering, and discards text of another turn. */
   #beginAnew(): void {
     this.#stopFollowing()
     this.#turnId = this.#ownTurnId
@@ -211,7 +206,7 @@ export class TurnStream implements FlowStream {
     this.#pass(event.type === 'session' ? { ...event, replayed: true } : event, number)
   }
 
-  /** Adds a piece, and before the first that a reader of earlier pieces could misread, the reset that it needs. */
+  /** Adds a piece, preceded by a reset if a returning reader could misread it. */
   #pass(event: FlowStreamEvent, number: number): void {
     this.#number = number
     if (this.#isStale && event.type !== 'error') {
@@ -239,7 +234,7 @@ export class TurnStream implements FlowStream {
     this.#followers?.delete(follower)
   }
 
-  /** What was sent so far does not count any more. */
+  /** Discards the text sent so far. */
   #stopFollowing(): void {
     this.#source?.removeFollower(this)
     this.#source = undefined
@@ -276,7 +271,7 @@ export class TurnStream implements FlowStream {
       const { session } = response
       this.#sendNext({ type: 'session', session, replayed, ...(restarted === undefined ? {} : { restarted }) })
     }
-    // What was streamed is the reply, or it does not count.
+    // The streamed text is the reply, or it is discarded.
     if (this.#text !== '' && this.#text !== response.message) this.#sendNext({ type: 'reset', reason: 'reply' })
     this.#sendNext({ type: 'result', response, ...rest })
   }

@@ -1,6 +1,6 @@
 /**
- * What the engine asks of a compactor, which keeps memories short. It comes with the policies of a
- * flow (`src/compaction`).
+ * The interface of a compactor, which keeps memories short. A flow's compaction policies bring it along
+ * (`src/compaction`).
  */
 import type { FlowRegistry } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
@@ -18,18 +18,18 @@ export interface Compactor {
    * model that cannot be used.
    */
   check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void
-  /** Called when the turn has its reply, before the commit. Returns `undefined` where nothing is too long. */
+  /** Called when the turn has its reply, before the commit. Returns `undefined` if nothing is too long. */
   start(control: TurnControl, draft: TurnDraft): Compaction | undefined
 }
 
-/** What the compaction of one turn has left to do when the turn is stored. */
+/** The remaining compaction work once the turn is stored. */
 export interface Compaction {
   committed(document: SessionDocument): void
 }
 
 /**
- * The compactor of a flow; `undefined` where it has no policies. The registry keeps compactors
- * without knowing their type.
+ * The compactor of a flow; `undefined` if it has no policies. The registry stores compactors without knowing their
+ * type.
  */
 export function compactorOf(flows: FlowRegistry, flowName: string): Compactor | undefined {
   return flows.compactorOf(flowName) as Compactor | undefined

@@ -1,4 +1,4 @@
-/** One turn as the engine's callers see it: its input is checked, it waits for the session's lock, and it runs. */
+/** One turn from the caller's point of view: checks the input, waits for the session's lock, and runs. */
 import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { isRequestId } from '../../util/patterns.js'
 import type { EngineContext } from '../core/engine-context.js'
@@ -19,8 +19,8 @@ import { runTurn } from './run-turn.js'
 /**
  * Runs one turn. Never rejects.
  *
- * @param context - Added to the flow context of a new session, where the input has no `config`.
- * @param stream - Receives the turn piece by piece. Default: nobody does.
+ * @param context - Added to the flow context of a new session, if the input has no `config`.
+ * @param stream - Receives the turn piece by piece. Default: none.
  */
 export async function executeTurn(
   engine: EngineContext,
@@ -32,7 +32,7 @@ export async function executeTurn(
   let control: TurnControl | undefined
   let outcome: TurnOutcome
   try {
-    // The caller's object is read inside the `try`: it may be anything, and its getters may throw.
+    // The caller's object is read inside the `try`, because its getters may throw.
     const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
     givenId = sessionId ?? ''
     const input = checkInput(engine, unchecked, sessionId, context, stream)
@@ -41,7 +41,7 @@ export async function executeTurn(
     control = turn
     if (input.idempotency === undefined) outcome = await runInOrder(turn)
     else {
-      // A turn that is refused is an outcome for all who joined it.
+      // A refusal is an outcome for all requests that joined the turn.
       const run = (): Promise<TurnOutcome> =>
         runInOrder(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
       outcome = await engine.keyedTurns.run(turn, run)
@@ -63,7 +63,7 @@ export async function executeTurn(
 /**
  * The result of a turn that never began.
  *
- * @param control - Of the turn; `undefined` where its input was refused.
+ * @param control - The control of the turn; `undefined` if its input was refused.
  */
 function refusal(
   engine: EngineContext,
@@ -77,7 +77,7 @@ function refusal(
     control.report('turn:refused', { code: error.code, waitedMs: control.waitedMs })
   }
   const flowName = fieldOf(unchecked, 'flowName')
-  // Anything but `false` hides it here: the input may have been refused because of it.
+  // Anything but `false` hides the flow here, because an invalid value may be the reason for the refusal.
   const hideFlow = (fieldOf(unchecked, 'hideFlow') ?? false) === false ? undefined : true
   const failed = {
     sessionId: givenId,
@@ -88,9 +88,7 @@ function refusal(
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
 
-/**
- * Runs a turn after those that came before it, unless it is a repeat whose answer is found before it asks for the lock.
- */
+/** Runs a turn after earlier ones, unless it is a repeat whose answer is found before it asks for the lock. */
 function runInOrder(control: TurnControl): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
   if (!session.closing && !admission.enter(control)) {
@@ -114,13 +112,13 @@ function runWithLock(control: TurnControl): Promise<TurnOutcome> {
   )
 }
 
-/** The ID of a request, which may be anything. */
+/** The ID of a request, which may be any value. */
 function requestOf(unchecked: FlowRunInput): { readonly requestId?: string } {
   const requestId = fieldOf(unchecked, 'requestId')
   return typeof requestId === 'string' && isRequestId(requestId) ? { requestId } : {}
 }
 
-/** A field of the caller's object, which may be anything; its getters may throw. */
+/** A field of the caller's object, which may be any value; its getters may throw. */
 function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId' | 'hideFlow'): unknown {
   try {
     return (input as FlowRunInput | null | undefined)?.[name]
@@ -129,7 +127,7 @@ function fieldOf(input: FlowRunInput, name: 'owner' | 'flowName' | 'requestId' |
   }
 }
 
-/** The name of the flow for an idempotency key: a hidden flow is never taken for a request that was let through. */
+/** The name of the flow for an idempotency key. A request for a hidden flow never matches an admitted one. */
 function keyedName({ flowName, hideFlow }: TurnInput): string {
   return hideFlow === true ? `\0${flowName}` : flowName
 }

@@ -1,7 +1,4 @@
-/**
- * What becomes of a turn whose steps failed: `onError` of the flow may answer, from the session
- * as it was before the turn.
- */
+/** Handles a turn whose steps failed: the flow's `onError` may answer, starting from the session before the turn. */
 import type { FlowError } from '../../errors/flow-error.js'
 import { leavesSessionUnchanged } from '../../errors/session-errors.js'
 import { Flow } from '../../flow/flow.js'
@@ -14,18 +11,18 @@ import { runStepsAfterError, transitionOf } from './steps/run-steps.js'
 import { TurnView } from './steps/turn-view.js'
 
 /**
- * Whether a flow may answer for a failure: not for conflicts, the store, cancellation, deadlines
- * and an engine that closes.
+ * Whether a flow may answer for a failure: not for conflicts, store errors, cancellation, deadlines and a closing
+ * engine.
  */
 function isForFlow(error: FlowError): boolean {
   return !leavesSessionUnchanged(error) && error.code !== 'SESSION_STORE_ERROR' && error.code !== 'TURN_TIMEOUT'
 }
 
 /**
- * Asks `onError` of the flow, once.
+ * Calls the flow's `onError`, once.
  *
- * @returns A draft in which the flow has answered.
- * @throws The failure, where the flow does not answer for it; what `onError` throws; what fails after it.
+ * @returns the draft with the flow's answer
+ * @throws the failure, if the flow does not answer for it; any error of `onError` or after it
  */
 export async function recoverTurn(control: TurnControl, failed: TurnDraft, thrown: unknown): Promise<TurnDraft> {
   control.work.check()

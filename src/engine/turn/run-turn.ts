@@ -37,8 +37,8 @@ import { runSteps } from './steps/run-steps.js'
 /**
  * Runs one turn. Does not reject.
  *
- * @param lockHolder - Has the lock of the session that the input names. It moves to that of the new
- * session where one is made.
+ * @param lockHolder - Has the lock of the session that the input names. It moves to the lock of the new session if one
+ * is created.
  */
 export async function runTurn(control: TurnControl, lockHolder: LockHolder): Promise<TurnOutcome> {
   const { engine, input, work } = control
@@ -69,13 +69,13 @@ export async function runTurn(control: TurnControl, lockHolder: LockHolder): Pro
   return withRestarted(control, result)
 }
 
-/** Says why a new session answered, where it was not the one that was asked for. */
+/** Adds why a new session was started instead of continuing the requested one. */
 function withRestarted({ restarted, sessionId }: TurnControl, result: TurnOutcome): TurnOutcome {
-  // A failure before anything was stored names no session, and the client keeps the one that it has.
+  // A failure before anything was stored names no session, so the client keeps its own.
   return restarted === undefined || result.response.session !== sessionId ? result : { ...result, restarted }
 }
 
-/** Begins what the turn leaves behind. What `waitUntil` throws must not change the reply. */
+/** Starts the work that outlives the turn. An error of `waitUntil` must not change the reply. */
 function beginAfterTurnTask({ engine, input: { waitUntil }, afterTurnTask }: TurnControl): void {
   if (afterTurnTask === undefined) return
   const work = engine.afterTurnTasks.begin(afterTurnTask)
@@ -89,12 +89,12 @@ function flowNotFound(flowName: string, registered: readonly string[]): FlowNotF
   })
 }
 
-/** The flow's part of the turn. What can be checked without the session is checked before it is loaded. */
+/** The flow's part of the turn. Checks that do not need the session come before it is loaded. */
 async function runFlow(control: TurnControl): Promise<PreparedCommit | Replay> {
   const { engine, flowName } = control
   const flowClass = engine.flows.get(flowName)
   if (flowClass === undefined) throw flowNotFound(control.input.flowName, engine.flows.names())
-  // A repeat runs nothing of the flow, so that its session comes first.
+  // A repeat runs nothing of the flow, so its session is looked up first.
   const keyed = control.input.idempotency === undefined ? undefined : await openKeyedSession(control, flowClass)
   if (keyed?.replay !== undefined) return keyed.replay
   if (keyed !== undefined) startKeyed(control, keyed.loaded)
@@ -118,7 +118,9 @@ async function runFlow(control: TurnControl): Promise<PreparedCommit | Replay> {
   return 'result' in draft ? draft : runSession(control, draft)
 }
 
-/** A turn with a key is not a repeat, and starts: what was asked of it meanwhile is done now. */
+/**
+ * Called when a turn with a key turns out not to be a repeat, and starts: handles the requests that arrived meanwhile.
+ */
 function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): void {
   control.reportStart()
   applyPolicy(control, loaded)
@@ -145,14 +147,14 @@ async function runSession(control: TurnControl, draft: TurnDraft): Promise<Prepa
   }
 }
 
-/** What a turn that has its reply is going to store. */
+/** The document and effects to store for a turn that has its reply. */
 interface PreparedCommit {
   readonly draft: TurnDraft
   readonly document: SessionDocument
   readonly compaction: Compaction | undefined
 }
 
-/** @throws Where the session cannot be stored: a state that JSON cannot carry, a session that is too large. */
+/** @throws if the session cannot be stored: a state that is not plain JSON, or a session that is too large */
 async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
   const { effects, engine, work } = control
   const { clock, flows, generateId, mask } = engine
@@ -175,12 +177,12 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
     masked?.reply,
   )
   const { stateSchemas } = draft.steps
-  // Without a schema there is nothing to wait for.
+  // Without a schema there is nothing to await.
   if (stateSchemas !== undefined) await checkStates(control, { draft, document }, stateSchemas)
   return { draft, document, compaction }
 }
 
-/** What the turn is going to store where `onError` of the flow answers for its failure. */
+/** The data to store if the flow's `onError` answers for the failure. */
 async function recover(control: TurnControl, failed: TurnDraft, thrown: unknown): Promise<PreparedCommit> {
   return prepareCommit(control, await recoverTurn(control, failed, thrown))
 }
@@ -195,7 +197,7 @@ function createFlow({ engine, input }: TurnControl, flowClass: FlowConstructor):
 async function commit(control: TurnControl, { draft, document, compaction }: PreparedCommit): Promise<TurnOutcome> {
   const { session } = control.engine
   const { reply, completed, storedRevision } = draft
-  // The turn may have been aborted since the flow's part ended. From now on it waits only for the store, whose
+  // The turn may have been aborted since the flow's part ended. After this it waits only for the store, whose
   // operations have their own deadlines.
   control.work.check()
   control.work.finish()

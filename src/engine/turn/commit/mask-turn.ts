@@ -1,7 +1,6 @@
 /**
- * The option `mask` of the engine: what a turn stores of its conversation in place of what was said. It is asked when
- * the turn has its reply, before anything is measured, compacted or stored; until then the turn works
- * with the texts themselves.
+ * Applies the engine's option `mask` to the texts that a turn stores. This happens when the turn has its reply, before
+ * anything is measured, compacted or stored; until then the turn uses the original texts.
  */
 import type { StoredMessage } from '../../../model/message.js'
 import { deepFreeze, type JsonValue } from '../../../util/json.js'
@@ -14,8 +13,8 @@ type Part = StoredMessage['parts'][number]
 /**
  * Masks the messages that a turn has added to the memories of its draft.
  *
- * @returns What the history gets. `undefined` where there is no mask.
- * @throws `FlowCodeError` where the mask throws, or returns something other than a string.
+ * @returns the masked texts for the history; `undefined` if there is no mask
+ * @throws `FlowCodeError` if the mask throws, or returns anything but a string
  */
 export function maskTurn(
   mask: Mask | undefined,
@@ -30,7 +29,7 @@ export function maskTurn(
   return { message: masked(userMessage, 'message'), reply: encoding === undefined ? maskReply(masked, text) : text }
 }
 
-/** Asks for each text once: memory and history get the same answer, also of a mask that numbers what it replaces. */
+/** Masks each text once, so that memory and history get the same result, even if the mask numbers its replacements. */
 function onceForEach(mask: Mask): Mask {
   const known = new Map<string, string>()
   return (text, where) => {
@@ -44,9 +43,7 @@ function onceForEach(mask: Mask): Mask {
   }
 }
 
-/**
- * A reply that is an object or a list in JSON stays one: clients may parse it, with whatever content type it is sent.
- */
+/** A reply that is a JSON object or list stays one, because clients may parse it, whatever its content type. */
 function maskReply(mask: Mask, text: string): string {
   if (!/^\s*[[{]/.test(text)) return mask(text, 'reply')
   try {
@@ -61,8 +58,8 @@ function maskReply(mask: Mask, text: string): string {
 const jsonToken = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
 /**
- * Asks about each string and each number of a valid JSON text as it is written there, for what a parser drops would be
- * stored, too: a key that comes twice, digits for which a number has no room. All else is copied.
+ * Masks each string and number of a valid JSON text in its written form, because the text is stored including parts
+ * that a parser drops: repeated keys, and digits beyond the precision of a number. The rest is copied.
  */
 function maskJsonText(mask: Mask, text: string): string {
   return text.replace(jsonToken, (token) => {
@@ -78,8 +75,8 @@ function maskMessage(mask: Mask, message: StoredMessage): StoredMessage {
 }
 
 /**
- * A part without reasoning and what only its provider can read: both may hold the texts, and a
- * signature is of the text itself.
+ * A part without its reasoning and provider data: both may contain the texts, and a signature belongs to the original
+ * text.
  */
 function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] {
   switch (part.type) {
@@ -102,9 +99,7 @@ function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] 
   }
 }
 
-/**
- * JSON with each string in it masked, each key, and each number as its digits: a number that changes becomes a string.
- */
+/** Masks each string, key and number (as its digits) in JSON. A changed number becomes a string. */
 function maskJson(mask: Mask, value: JsonValue, where: Place): JsonValue {
   if (typeof value === 'string') return mask(value, where)
   if (typeof value === 'number') {

@@ -1,7 +1,7 @@
 /**
- * What becomes of a session whose turn failed: it stays byte for byte as it was, or one write over the revision that
- * was loaded marks it `aborted`, or stores only the error and what was spent, so that it goes on. Also which ID, which
- * text and which state of the session the result has (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
+ * Settles a session after a failed turn: it stays byte for byte unchanged, or one write over the loaded revision either
+ * marks it `aborted` or stores only the error and the spending, so that it goes on. Also decides the session ID, the
+ * text and the session state of the result (design 5, 8.1, 8.2; contract 3, 4.5, 7.3).
  */
 
 import type { FlowErrorCode } from '../../../errors/error-facts.js'
@@ -35,7 +35,7 @@ export async function settleTurnError(
   const error = asFlowError(thrown)
   control.failure = error.code
   control.mayBeginEffects = false
-  // A write of an effect that is under way decides what is stored.
+  // A running write of an effect may change the stored session.
   await effects?.abandon()
   if (error.code === 'SESSION_CONFLICT') control.report('session:conflict', {})
   const replayed = await recordedOutcome(control, error)
@@ -77,27 +77,27 @@ function reportSettled(control: TurnControl, { code }: AnyFlowError, goesOn: boo
   } else control.report('session:aborted', { code })
 }
 
-/** After a conflict: another process may have settled the same request meanwhile, and its outcome is recorded. */
+/** After a conflict: another process may have settled the same request meanwhile, so its outcome is recorded. */
 async function recordedOutcome(control: TurnControl, error: AnyFlowError): Promise<TurnOutcome | undefined> {
   const replay = error.code === 'SESSION_CONFLICT' ? await replayAfterConflict(control) : undefined
   return replay && answerRepeat(control, replay)
 }
 
-/** The draft whose failure is stored; `undefined` where the session stays as it was. */
+/** The draft whose failure is stored; `undefined` if the session stays unchanged. */
 function draftToStore({ draft, effects }: TurnControl, error: AnyFlowError): TurnDraft | undefined {
   const failures = [error, effects?.writeFailure]
   return failures.some((failure) => failure && leavesSessionUnchanged(failure)) ? undefined : draft
 }
 
 /**
- * Stores the effects of a turn that leaves nothing else behind.
+ * Stores the effects of a turn that stores nothing else.
  *
- * @returns Why that failed, or an earlier write of effects did. It is logged, for the reply says why the turn failed.
+ * @returns the error of this or an earlier write of effects; it is logged, because the reply has the error of the turn
  */
 async function storeEffects(control: TurnControl, error: AnyFlowError): Promise<AnyFlowError | undefined> {
   const { effects, draft, engine } = control
   if (effects === undefined || draft === undefined) return undefined
-  // After a conflict, and where nobody knows what is stored, nothing more is written.
+  // After a conflict, or if it is unknown what is stored, nothing more is written.
   const mayWrite = [error, effects.writeFailure].every((failure) => failure === undefined || isStoredKnown(failure))
   if (mayWrite && effects.isUnstored) {
     draft.budget?.keepTime(draft.usage)
@@ -109,32 +109,32 @@ async function storeEffects(control: TurnControl, error: AnyFlowError): Promise<
   return writeFailure
 }
 
-/** Whether what the turn has loaded, or stored, is still what is stored after `error`. */
+/** Whether the document that the turn loaded or stored is still the stored one after `error`. */
 function isStoredKnown(error: AnyFlowError): boolean {
   return !isSessionConflict(error) && !isOutcomeUnknown(error)
 }
 
 /** Whether the session goes on although its turn failed. */
 function goesOnAfter({ engine, flowName }: TurnControl, error: AnyFlowError): boolean {
-  // What the turn would have stored was too much, and nothing else is wrong.
+  // The new document was too large; nothing else is wrong.
   if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxSessionBytes') return true
   return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
 }
 
-/** Reports which turn interrupted this one. One that waited was reported by the turn that took its place. */
+/** Reports the turn that interrupted this one. For a waiting turn, the superseding turn has already reported it. */
 function reportSuperseded(control: TurnControl, { code }: AnyFlowError): void {
   const byTurnId = control.contention?.supersededBy
   if (code === 'TURN_SUPERSEDED' && byTurnId !== undefined) control.report('turn:superseded', { byTurnId })
 }
 
-/** The ID of a new session where its checkpoint was stored, or the ID that the caller asked for. */
+/** The ID of a new session if its checkpoint was stored, or else the requested ID. */
 function storedId(draft: TurnDraft | undefined, givenSessionId: string): string {
   if (draft === undefined) return givenSessionId
   return draft.storedRevision === undefined ? '' : draft.base.id
 }
 
 /**
- * The state of a session that the turn left as it was; `undefined` where the store has to be asked.
+ * The state of a session that the turn left unchanged; `undefined` if the store must be read.
  *
  * @param error - The failure of the turn, or of the save after it.
  */
@@ -148,11 +148,11 @@ function stateAfter(control: TurnControl, error: AnyFlowError, givenSessionId: s
   return stateOfGivenId ?? stateUnseen(error)
 }
 
-/** The text of a failure whose session could not be saved either (contract 4.5.4). */
+/** The text of a failure if saving the session failed too (contract 4.5.4). */
 function withSecond(control: TurnControl, text: string, second: AnyFlowError, goesOn: boolean): string {
   const { engine } = control
   if (engine.errorText !== 'full') {
-    // The application that decides on texts has decided on the first one, and the second one is not for users.
+    // The application's `errorText` has chosen the first text; the second one is not for users.
     logFailure(engine, second, control.ids)
     return text
   }
@@ -160,10 +160,10 @@ function withSecond(control: TurnControl, text: string, second: AnyFlowError, go
 }
 
 /**
- * Stores the session as it was before the turn, with the text of the error and what the turn has spent.
+ * Stores the session as before the turn, plus the error text and the turn's spending.
  *
- * @param abortedBy - The code of the error that aborts the session, which repeats of the request are answered with.
- * Default: the session goes on, and a repeat runs.
+ * @param abortedBy - The code of the error that aborts the session; repeats of the request get it too. Default: the
+ * session goes on, and a repeat runs.
  */
 function saveFailure(
   control: TurnControl,
@@ -192,7 +192,7 @@ function saveFailure(
   return session.access.write(answered, storedRevision, { hint: added, holder: lockHolder })
 }
 
-/** A document that was aborted, with the receipt that its failure is the answer to the request. */
+/** An aborted document, with a receipt that records the failure as the answer to the request. */
 function withReceipt(document: SessionDocument, { key, request }: RequestKey, code: FlowErrorCode): SessionDocument {
   const receipts = new GrowingList(document.receipts ?? shareList([]))
   receipts.push(Object.freeze({ key, request, code }))

@@ -1,21 +1,21 @@
-/** What most turns never need, so that a plain turn does not allocate it. */
+/** State that most turns never need, kept apart so that a plain turn does not allocate it. */
 import type { TurnOutcome } from '../../core/run-envelope.js'
 
 /** The state of a turn that has an idempotency key, or that meets other turns of its session. */
 export class Contention {
   /**
-   * The ID that was claimed for the session which a turn with an idempotency key starts: whether it was made for this
-   * claim, and how many were claimed before. `undefined` where none was claimed.
+   * The claimed session ID of a turn with an idempotency key that starts a session: whether it was made for this claim,
+   * and how many were claimed before. `undefined` if none was claimed.
    */
   claimed: { readonly id: string; readonly isNew: boolean; readonly round: number } | undefined
-  /** By session ID: what gives back the leases that the turn has. See session-lease.ts. */
+  /** By session ID: the functions that release the turn's leases. See session-lease.ts. */
   leases: Map<string, () => Promise<void>> | undefined
   /**
-   * The ID of a session that a turn was about to create when this one, or another one that this one superseded,
-   * interrupted it; `undefined` if there is none.
+   * The ID of a session that a turn was about to create when it was interrupted by this one, or by one that this one
+   * superseded; `undefined` if there is none.
    */
   unstoredId: string | undefined
-  /** The ID of the turn that interrupted this one; `undefined` where none did. */
+  /** The ID of the turn that interrupted this one; `undefined` if none did. */
   supersededBy: string | undefined
   /** Whether `engine.cancel` ended the turn, or will end it if it is not a repeat. */
   isCancelled = false

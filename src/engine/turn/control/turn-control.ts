@@ -1,6 +1,6 @@
 /**
- * The control of one turn, which its functions pass on: what was asked, who the turn is and its events
- * (`turn-events.ts`), how it is aborted (`turn-work.ts`), what it holds, and what it has come to so far.
+ * The control of one turn, which its functions pass along: its input, its identity and events (`turn-events.ts`), its
+ * deadline and abort (`turn-work.ts`), the locks and leases it holds, and its progress.
  */
 import type { FlowErrorCode } from '../../../errors/error-facts.js'
 import { SessionConflictError, SessionStoreError } from '../../../errors/session-errors.js'
@@ -18,29 +18,29 @@ import { TurnEvents } from './turn-events.js'
 /** The control of one turn. */
 export class TurnControl extends TurnEvents {
   readonly input: TurnInput
-  /** What holds the session's lock for the turn; `undefined` before, and in tests that need none. */
+  /** The holder of the session's lock for the turn; `undefined` before, and in tests that need none. */
   lockHolder: LockHolder | undefined
-  /** The draft, once a failure of the turn is one of its session; `undefined` before. */
+  /** The draft, set once a failure of the turn affects its session; `undefined` before. */
   draft: TurnDraft | undefined
-  /** What the turn's code did once and for all; `undefined` where it asked for nothing. It outlives a draft. */
+  /** The effects of `turn.once` in this turn; `undefined` if there are none. They outlive a draft. */
   effects: TurnEffects | undefined
-  /** Whether `turn.once` may begin work: not before the turn has a draft, and not once it decides what it stores. */
+  /** Whether `turn.once` may begin work: only while the turn has a draft and has not begun its commit. */
   mayBeginEffects = true
-  /** What is stored under the ID that the turn was given, as far as the turn has seen it. */
+  /** The stored state of the requested session, as far as the turn has seen it. */
   stateOfGivenId: SessionState | undefined
-  /** Why the turn starts a new session and not the one that was asked for; `undefined` where it does not. */
+  /** Why the turn starts a new session instead of continuing the requested one; `undefined` if it does not. */
   restarted: ExecuteResult['restarted'] | undefined
-  /** The code with which the turn failed; `undefined` before it is settled, and where it succeeded. */
+  /** The error code of the turn; `undefined` before it has settled, and if it succeeded. */
   failure: FlowErrorCode | undefined
-  /** What the turn leaves behind: it goes on after the reply, without the session's lock. */
+  /** Work that outlives the turn: it runs after the reply, without the session's lock. */
   afterTurnTask: (() => Promise<void>) | undefined
   /** `undefined` in a plain turn: {@link contend} makes it. */
   contention: Contention | undefined
   readonly #stream: TurnStream | undefined
-  /** Releases the sessions that the store must not evict now. */
+  /** Releases the sessions that the store must not evict during the turn. */
   #releases: (() => void)[] | undefined
 
-  /** @param options - `turnId`: default, a new one. */
+  /** @param options - `turnId`: the turn's ID. Default: a new one. */
   constructor(
     engine: EngineContext,
     input: TurnInput,
@@ -63,12 +63,12 @@ export class TurnControl extends TurnEvents {
     return this.contention?.isCancelled === true
   }
 
-  /** Resolves when the turn is settled, which it must not be yet. */
+  /** Resolves when the turn has settled. Call it before that. */
   get outcome(): Promise<TurnOutcome> {
     return this.contend().outcome
   }
 
-  /** The stream of the turn; `undefined` where nobody reads it, or the turn was aborted. */
+  /** The stream of the turn; `undefined` if it has no reader, or the turn was aborted. */
   get stream(): TurnStream | undefined {
     return this.work.isAborted ? undefined : this.#stream
   }
@@ -77,19 +77,19 @@ export class TurnControl extends TurnEvents {
     this.#stream?.follow(other?.stream)
   }
 
-  /** The turn has the lock: from now on it has a deadline. {@link end} must follow. */
+  /** Called when the turn has the lock: starts its deadline. {@link end} must follow. */
   begin(lockHolder?: LockHolder): void {
     this.lockHolder = lockHolder
     this.work.begin(lockHolder)
   }
 
-  /** Another request took the session's lock: the turn may write no more, and nothing waits for it. */
+  /** Called when another request took the session's lock: the turn may no longer write, and nothing waits for it. */
   loseLock(): void {
     this.engine.turns.delete(this.work)
     this.work.abort(new SessionConflictError({ sessionId: this.sessionId }))
   }
 
-  /** Keeps the store from evicting a session before the turn has ended. */
+  /** Prevents the store from evicting a session before the turn has ended. */
   hold(sessionId: string): void {
     try {
       const release = this.engine.session.access.store.hold?.(sessionId)
@@ -101,13 +101,13 @@ export class TurnControl extends TurnEvents {
     }
   }
 
-  /** The turn is settled: releases all that it held. */
+  /** Called when the turn has settled: releases everything that it held. */
   end(): void {
     for (const release of this.#releases ?? []) {
       try {
         release()
       } catch {
-        // The turn is settled. A store that fails here must not change its reply.
+        // The turn has settled. A store that fails here must not change its reply.
       }
     }
     this.work.end()

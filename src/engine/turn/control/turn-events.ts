@@ -1,4 +1,4 @@
-/** Who a turn is, and its events. */
+/** The identity of a turn, and its events. */
 import { elapsedMs } from '../../../config/clock.js'
 import type { EngineContext } from '../../core/engine-context.js'
 import type { EngineEventMap, EngineEventName } from '../../core/engine-events.js'
@@ -6,7 +6,7 @@ import type { FailedTurn } from '../../core/engine-options.js'
 import type { TurnInput } from '../../core/turn-input.js'
 import { TurnWork } from './turn-work.js'
 
-/** What a turn adds to the payload of an event, besides what every event of a turn carries. */
+/** The fields that a turn adds to the payload of an event, besides those of every turn event. */
 type Extra<Name extends EngineEventName> = Omit<
   EngineEventMap[Name],
   'sessionId' | 'flowName' | 'turnId' | 'requestId' | 'owner' | 'at'
@@ -14,23 +14,20 @@ type Extra<Name extends EngineEventName> = Omit<
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** What names a turn, and emits its events. */
+/** Identifies a turn, and emits its events. */
 export class TurnEvents {
   readonly engine: EngineContext
   readonly work: TurnWork
   readonly turnId: string
-  /**
-   * The registered name; empty where the flow is not registered, so that no event carries a name
-   * which only a client knows.
-   */
+  /** The registered name; empty if the flow is not registered, so that no event contains a name chosen by a client. */
   flowName: string
-  /** The ID of the request; `undefined` where it has none. */
+  /** The ID of the request; `undefined` if it has none. */
   readonly requestId: string | undefined
-  /** The session's ID as far as it is known: the one that was asked for, then the one under which it is stored. */
+  /** The session ID as far as it is known: first the requested one, later the stored one. */
   sessionId: string
-  /** The owner that the request names; `undefined` where it names none. */
+  /** The owner named by the request; `undefined` if it names none. */
   readonly owner: string | undefined
-  /** When the turn began to wait for the lock, in the clock's monotonic time; `undefined` where it did not wait. */
+  /** When the turn began to wait for the lock, in the clock's monotonic time; `undefined` if it did not wait. */
   queuedAt: number | undefined
   /**
    * Whether {@link reportStart} was called. Before that, a turn with an idempotency key may turn out to be a repeat.
@@ -53,25 +50,25 @@ export class TurnEvents {
     this.owner = owner
   }
 
-  /** What names the turn in events and logs. */
+  /** The turn's identity for events and logs. */
   get ids(): FailedTurn {
     const { sessionId, flowName, turnId, requestId } = this
     return { sessionId, flowName, turnId, ...(requestId === undefined ? {} : { requestId }) }
   }
 
-  /** How long the turn has waited for the lock until now, at the end of its wait. */
+  /** How long the turn has waited for the lock. Call it at the end of the wait. */
   get waitedMs(): number {
     return this.queuedAt === undefined ? 0 : elapsedMs(this.engine.clock, this.queuedAt)
   }
 
-  /** Reports that the turn starts: once, and not for a request that is answered with a recorded outcome. */
+  /** Reports the start of the turn: once, and not for a request that gets a recorded outcome. */
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
     this.report('turn:start', this.queuedAt === undefined ? {} : { waitedMs: this.waitedMs })
   }
 
-  /** Whether anybody receives what {@link emit} emits. Where nobody does, the payload need not be made. */
+  /** Whether an event of {@link emit} has a listener. If not, the payload need not be made. */
   hasListeners(name: EngineEventName): boolean {
     return !this.work.isAborted && this.engine.events.hasListeners(name)
   }
@@ -81,7 +78,7 @@ export class TurnEvents {
     if (!this.work.isAborted) this.report(name, extra)
   }
 
-  /** Emits an event in any case: how the turn began and how it was settled. */
+  /** Emits an event even after an abort: for the start and the outcome of the turn. */
   report<Name extends EngineEventName>(name: Name, extra: Extra<Name>): void {
     const { events, clock } = this.engine
     if (!events.hasListeners(name)) return

@@ -1,6 +1,6 @@
 /**
- * The work of one turn: how long it may last, and how it is aborted. What still runs after an abort is ignored: its
- * results, its errors and its events.
+ * The work of one turn: its deadline and its abort. After an abort, the results, errors and events of code that still
+ * runs are ignored.
  */
 import { monotonicTime } from '../../../config/clock.js'
 import type { Deadline } from '../../../config/deadlines.js'
@@ -10,7 +10,7 @@ import type { LockHolder } from '../../../session/lock/lock-line.js'
 import { onAbort } from '../../../util/on-abort.js'
 import type { EngineContext, RunningTurn } from '../../core/engine-context.js'
 
-/** The deadline of a turn, its abort, and what waits for it. */
+/** The deadline of a turn, its abort, and the waits that an abort ends. */
 export class TurnWork implements RunningTurn {
   /** When the turn got its session's lock, in the clock's monotonic time; `Infinity` before. */
   startedAt: number = Number.POSITIVE_INFINITY
@@ -22,7 +22,7 @@ export class TurnWork implements RunningTurn {
   /** See {@link own}. */
   #own: FlowError | undefined
   #reject: ((error: FlowError) => void) | undefined
-  /** Ends what the turn waits for just now: a timer, an attempt at a call, tools that run together. */
+  /** Ends the turn's current waits: a timer, an attempt at a call, parallel tools. */
   #pending: Set<(reason: FlowError) => void> | undefined
   #isFinished = false
   #deadline: Deadline | undefined
@@ -32,12 +32,12 @@ export class TurnWork implements RunningTurn {
     this.#engine = engine
   }
 
-  /** When the turn is aborted at the latest, in the clock's monotonic time. */
+  /** The turn's deadline, in the clock's monotonic time. */
   get deadlineAt(): number {
     return this.startedAt + this.#engine.limits.turnTimeoutMs
   }
 
-  /** Fires when the turn is aborted. Made when it is first asked for: most turns never need one. */
+  /** Fires when the turn is aborted. Made on first use, because most turns never need it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -55,7 +55,7 @@ export class TurnWork implements RunningTurn {
     return this.#aborted === undefined && !this.#isFinished
   }
 
-  /** From now on there is a deadline. {@link end} must follow. @param lockHolder - Has the session's lock. */
+  /** Starts the deadline. {@link end} must follow. @param lockHolder - The holder of the session's lock. */
   begin(lockHolder?: LockHolder): void {
     const { clock, deadlines, limits, turns } = this.#engine
     this.#lockHolder = lockHolder
@@ -67,7 +67,7 @@ export class TurnWork implements RunningTurn {
     turns.add(this)
   }
 
-  /** Aborts the turn with the signal of its caller. */
+  /** Aborts the turn with its caller's signal. */
   followSignal(signal: AbortSignal | undefined): void {
     if (signal === undefined) return
     const abort = (): void => this.abort(new TurnAbortedError({ cause: signal.reason }))
@@ -91,7 +91,7 @@ export class TurnWork implements RunningTurn {
     this.abort(new TurnTimeoutError({ timeoutMs, phase: 'turn', isAwaited }))
   }
 
-  /** Has `end` called when the turn is aborted, until {@link removePending}. It must not throw. */
+  /** Registers `end`, which an abort calls, until {@link removePending}. It must not throw. */
   addPending(end: (reason: FlowError) => void): void {
     this.#pending ??= new Set()
     this.#pending.add(end)
@@ -101,13 +101,16 @@ export class TurnWork implements RunningTurn {
     this.#pending?.delete(end)
   }
 
-  /** Marks an error as the engine's own failure of this turn, where it is thrown among what flow code throws. */
+  /** Marks an error as the engine's own failure of this turn, if it is thrown through flow code. */
   own(error: FlowError): FlowError {
     this.#own = error
     return error
   }
 
-  /** Whether {@link own} marked an error. An abort needs no mark: it ends the turn before what flow code throws can. */
+  /**
+   * Whether {@link own} marked an error. An abort needs no mark, because it ends the turn before an error of flow code
+   * can.
+   */
   isOwn(error: FlowError): boolean {
     return error === this.#own
   }
@@ -121,9 +124,7 @@ export class TurnWork implements RunningTurn {
     })
   }
 
-  /**
-   * Runs a part of the work of {@link race} to its end even if the turn is aborted, and throws the abort afterwards.
-   */
+  /** Runs a part of the work of {@link race} to its end even if the turn is aborted, and then throws the abort. */
   async uninterrupted(work: () => Promise<void>): Promise<void> {
     const reject = this.#reject
     this.#reject = undefined
@@ -136,19 +137,21 @@ export class TurnWork implements RunningTurn {
   }
 
   /**
-   * Stops code that runs on after the turn was aborted. Call it after each `await` of the flow's or a caller's code.
+   * Stops code that continues after the turn was aborted. Call it after each `await` of the flow's or a caller's code.
    */
   check(): void {
     if (this.#aborted !== undefined) throw this.#aborted
   }
 
-  /** The flow's part is done. From now on the turn cannot be aborted and has no deadline; it can still fail. */
+  /**
+   * Called when the flow's part is done. After this the turn cannot be aborted and has no deadline; it can still fail.
+   */
   finish(): void {
     this.#isFinished = true
     this.#deadline?.cancel()
   }
 
-  /** The turn is settled. */
+  /** Called when the turn has settled. */
   end(): void {
     this.#deadline?.cancel()
     this.#engine.turns.delete(this)

@@ -23,13 +23,13 @@ export class FlowSteps {
   readonly #steps: ReadonlyMap<string, BaseStep>
   /** Current IDs by former ones; empty for most flows. */
   readonly aliases: ReadonlyMap<string, string>
-  /** The `stateSchema` of each step that has one; `undefined` where none has. */
+  /** The `stateSchema` of each step that has one; `undefined` if none has. */
   readonly stateSchemas: ReadonlyMap<string, StandardSchemaV1> | undefined
-  /** Where a session starts. */
+  /** The step in which a session starts. */
   readonly initial: string
-  /** Where `finish` leads. */
+  /** The target of `finish`. */
   readonly end: string
-  /** The models of every model step that has none of its own; `undefined` where the flow names none. */
+  /** The models for model steps without their own; `undefined` if the flow names none. */
   flowModels: readonly ResolvedModel[] | undefined
   #ownModels: Map<string, readonly ResolvedModel[]> | undefined
 
@@ -49,7 +49,7 @@ export class FlowSteps {
     this.initial = this.idOf(initial)
   }
 
-  /** The same steps with new step objects, which code of the former ones that still runs does not know. */
+  /** The same steps with new step objects, so that still running code of the old ones cannot reach them. */
   renewed(): FlowSteps {
     const steps = new Map<string, BaseStep>()
     for (const [id, step] of this.#steps) steps.set(id, new (step.constructor as StepConstructor)())
@@ -64,7 +64,7 @@ export class FlowSteps {
     return this.#steps.get(id)
   }
 
-  /** The step that `id` names. There must be one. */
+  /** The step with the given ID. It must exist. */
   require(id: string): BaseStep {
     return this.#steps.get(id) as BaseStep
   }
@@ -73,7 +73,7 @@ export class FlowSteps {
     return this.#steps
   }
 
-  /** The model of a model step, and those that stand in for it, in order. */
+  /** The model of a model step and its fallbacks, in order. */
   modelsOf(stepId: string): readonly ResolvedModel[] {
     return this.#ownModels?.get(stepId) ?? (this.flowModels as readonly ResolvedModel[])
   }
@@ -99,7 +99,7 @@ export class FlowSteps {
 /**
  * Constructs the steps of `flow`.
  *
- * @throws {@link FlowRegistrationError} for what `steps()` may not return.
+ * @throws {@link FlowRegistrationError} for an invalid result of `steps()`
  */
 export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const steps = new Map<string, BaseStep>()
@@ -125,7 +125,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   return new FlowSteps(flowName, steps, aliases ?? noAliases, schemas, initial, end ?? End.id)
 }
 
-/** The classes whose static properties are as they must be: each is checked once, not in each turn. */
+/** The classes with checked static properties: each is checked once, not in each turn. */
 const checkedClasses = new WeakSet<StepConstructor>()
 
 function checkStatics(stepClass: StepConstructor, flowName: string, id: string): void {
@@ -134,7 +134,7 @@ function checkStatics(stepClass: StepConstructor, flowName: string, id: string):
   checkedClasses.add(stepClass)
 }
 
-/** It may be a field of the object, so that the class does not show it. */
+/** It may be a field of the object, invisible on the class. */
 function checkRun(step: BaseStep, flowName: string, id: string): void {
   if (!(step instanceof LogicStep)) return
   const run: unknown = step.run
@@ -144,7 +144,7 @@ function checkRun(step: BaseStep, flowName: string, id: string): void {
   )
 }
 
-/** Attaches the steps to a draft: from now on their state is that of the draft. */
+/** Attaches the steps to a draft, which then holds their state. */
 export function attachSteps(draft: StepRuntime & { readonly steps: FlowSteps }): void {
   for (const [stepId, step] of draft.steps.all()) BaseStep.attach(step, draft, stepId)
 }
@@ -211,7 +211,7 @@ function usedTwice(id: string, flowName: string): FlowRegistrationError {
 }
 
 function kindOf(value: unknown): string {
-  // A step class by its methods, yet not by its class.
+  // It has the methods of a step class, but not its base class.
   const isCopied =
     typeof value === 'function' && 'onEnter' in Object(value.prototype) && !(value.prototype instanceof BaseStep)
   return isCopied

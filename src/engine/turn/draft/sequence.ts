@@ -1,4 +1,4 @@
-/** The steps that a session entered last: `flow.sequence` of its document. */
+/** The last steps that a session entered: `flow.sequence` of its document. */
 import type { BaseStep } from '../../../flow/base-step.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import type { SessionSequenceEntry } from '../../../session/session-document.js'
@@ -6,7 +6,7 @@ import type { SessionSequenceEntry } from '../../../session/session-document.js'
 /** How many entries are kept. */
 const maxSequence = 20
 
-/** The sequence with the steps that a turn entered. The same one where it entered none. */
+/** The sequence plus the steps that a turn entered; the same object if it entered none. */
 export function extendSequence(
   sequence: readonly SessionSequenceEntry[],
   entered: readonly SessionSequenceEntry[],

@@ -1,8 +1,8 @@
 /**
  * Keeps the lists of a session within their limits: removes the oldest turns of the history, the oldest messages of a
  * memory, and the bytes of older attachments. Most turns remove nothing, because a list that is too long is cut to
- * three quarters of its limit; so the beginning of a model's prompt, which providers cache, seldom changes. What the
- * turn itself added always stays.
+ * three quarters of its limit; so the beginning of a model's prompt, which providers cache, seldom changes. Entries of
+ * the current turn always stay.
  */
 
 import { type ConversationMemory, summaryLength } from '../../../flow/conversation-memory.js'
@@ -12,7 +12,7 @@ import { entryBytes } from '../../../session/lists/shared-lists.js'
 import type { SessionAttachment, SessionHistoryEntry, SessionReceipt } from '../../../session/session-document.js'
 import type { EngineLimits } from '../../core/engine-limits.js'
 
-/** Where a list that is too long is cut, as a part of its limit. */
+/** The length of a list after a cut, as a fraction of its limit. */
 const partKept = 0.75
 
 /** The lists of a session, with what the turn added. */
@@ -21,17 +21,17 @@ export interface TurnLists {
   readonly turn: number
   readonly history: GrowingList<SessionHistoryEntry>
   readonly memory: ConversationMemory
-  /** `undefined` where the session has none. */
+  /** `undefined` if the session has none. */
   readonly receipts?: GrowingList<SessionReceipt> | undefined
 }
 
 const nothing: readonly never[] = Object.freeze([])
 
-/** What was removed from the lists, in their order. */
+/** The removed entries, in their order. */
 export class RemovedEntries {
   history: readonly SessionHistoryEntry[] = nothing
   attachments: readonly SessionAttachment[] = nothing
-  /** By namespace; `undefined` where no message was removed. */
+  /** By namespace; `undefined` if no message was removed. */
   #messages: Map<string, readonly StoredMessage[]> | undefined
 
   /** The messages by namespace. */
@@ -70,10 +70,10 @@ export function trimLists(
 }
 
 /**
- * Cuts the lists until they take at most so many bytes together: the attachments of earlier turns go, then the history
- * and after it the memories are cut, each to half of what it has, as often as it takes.
+ * Cuts the lists until together they fit into the given bytes. First removes the attachments of earlier turns, then
+ * cuts the history and after it the memories, each to half of its size, as often as needed.
  *
- * @returns Whether they take no more than that. What the turn itself added is never removed.
+ * @returns whether they fit; entries of the current turn are never removed
  */
 export function trimToBytes(
   { turn, history, memory, receipts }: TurnLists,
@@ -106,7 +106,7 @@ function trimHistory(
   const { list } = history
   let { bytes } = history
   let count = 0
-  // The last entry is that of this turn.
+  // The last entry belongs to this turn.
   while (count < list.length - 1 && (list.length - count > mostTurns || bytes > mostBytes)) {
     bytes -= entryBytes(list[count])
     count++
@@ -122,16 +122,16 @@ function trimMemory(
   removed: RemovedEntries,
 ): void {
   const { list } = messages
-  // A summary has replaced the messages before it, and stays.
+  // A summary has replaced the messages before it, so it stays.
   const first = summaryLength(list)
   const count = countToRemove(list, first, messages.bytes - mostBytes, turn)
   if (count > 0) removed.addMessages(namespace, messages.removeOldest(count, first))
 }
 
 /**
- * How many messages from index `first` on have to go so that at least `excess` bytes do. The rest begins with the first
- * message of a turn where there is such a place, else with any message that does not part a tool call from its result.
- * Messages of this turn stay; where there are none, all others may go.
+ * How many messages from index `first` on must be removed to free at least `excess` bytes. The rest begins with the
+ * first message of a turn if possible, otherwise with any message that does not separate a tool call from its result.
+ * Messages of this turn stay; if there are none, all others may be removed.
  */
 function countToRemove(list: readonly StoredMessage[], first: number, excess: number, turn: number): number {
   let beginning = 0
@@ -145,7 +145,7 @@ function countToRemove(list: readonly StoredMessage[], first: number, excess: nu
   return insideTurn ?? beginning
 }
 
-/** A place where a list may be cut: before the first message of a turn, before another message, or at its end. */
+/** A possible cut of a list: before the first message of a turn, before another message, or at its end. */
 interface CutPlace {
   readonly place: 'turn' | 'message' | 'end'
   /** The messages before it, from index `first` on, and their bytes. */
@@ -153,11 +153,11 @@ interface CutPlace {
   readonly bytes: number
 }
 
-/** The places where a list may be cut, up to the beginning of this turn. */
+/** The possible cuts of a list, up to the beginning of this turn. */
 function* placesOf(list: readonly StoredMessage[], first: number, turn: number): Generator<CutPlace> {
   let bytes = 0
   const results = resultsIn(list)
-  /** Calls whose results have not come yet. */
+  /** Calls without a result so far. */
   const openCalls = new Set<string>()
   for (let index = first; index < list.length; index++) {
     const message = list[index] as StoredMessage
@@ -170,7 +170,7 @@ function* placesOf(list: readonly StoredMessage[], first: number, turn: number):
   yield { place: 'end', count: list.length - first, bytes }
 }
 
-/** Where a list may be cut before a message: at the beginning of a turn, at any other message, or not at all. */
+/** Whether a list may be cut before a message: at the beginning of a turn, at any other message, or not at all. */
 function placeBefore(
   list: readonly StoredMessage[],
   index: number,
@@ -197,8 +197,8 @@ function followCalls({ parts }: StoredMessage, open: Set<string>, results: Reado
 }
 
 /**
- * Removes the oldest receipts, and those whose turn is no longer in the history. That of the turn that created the
- * session stays: its repeat must not run, even where its reply is gone.
+ * Removes the oldest receipts, and those whose turn is no longer in the history. The receipt of the turn that created
+ * the session stays: its repeat must not run, even if its reply is gone.
  */
 function trimReceipts(receipts: GrowingList<SessionReceipt>, most: number, firstTurn: number): void {
   const { list } = receipts

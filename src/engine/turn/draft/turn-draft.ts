@@ -1,6 +1,6 @@
 /**
- * The draft of one turn: all that the turn has changed so far. It starts from the loaded document, which it does not
- * change. At the turn's end the whole draft becomes the next document, or all of it is discarded.
+ * The draft of one turn: all its changes so far. It starts from the loaded document, which stays unchanged. At the end
+ * of the turn the whole draft becomes the next document, or is discarded.
  */
 import { FlowCodeError, flowCodeError } from '../../../errors/engine-errors.js'
 import type { StepRuntime } from '../../../flow/base-step.js'
@@ -37,15 +37,15 @@ import { extendSequence, sequenceEntry } from './sequence.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'
 import { RemovedEntries, trimLists, trimToBytes } from './trim-lists.js'
 
-/** A reply that was decided on, and the step whose code did. */
+/** The chosen reply, and the step that chose it. */
 interface Answer {
   readonly text: string
   readonly from: string
-  /** Whether a model made it, so that memory has it already. */
+  /** Whether a model made it, so that memory already has it. */
   readonly remembered: boolean
-  /** Set where this reply alone has a content type. Default: that of the step. */
+  /** The content type of this reply alone. Default: the step's. */
   readonly contentType?: string | undefined
-  /** Set where the text is bytes in base64. */
+  /** Set if the text is bytes in base64. */
   readonly encoding?: 'base64' | undefined
 }
 
@@ -55,49 +55,47 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 export class TurnDraft implements StepRuntime {
   readonly flow: Flow
   readonly steps: FlowSteps
-  /** What the turn starts from: restored, or new. */
+  /** The session at the start of the turn: restored, or new. */
   readonly base: SessionDocument
-  /** The document as it was loaded; `undefined` for a new session. */
+  /** The loaded document; `undefined` for a new session. */
   readonly loaded: SessionDocument | undefined
-  /** The revision that is stored now; `undefined` where nothing is. */
+  /** The stored revision; `undefined` if nothing is stored. */
   storedRevision: string | undefined
   readonly memory: ConversationMemory
-  /** What the session has spent, this turn included. */
+  /** The session's spending, including this turn. */
   readonly usage: Writable<SessionUsage>
-  /** Checks what the turn spends; `undefined` where there is no budget. */
+  /** Checks the turn's spending; `undefined` if there is no budget. */
   readonly budget: BudgetCheck | undefined
   readonly turnNumber: number
   /** Model calls of this turn. */
   modelCalls = 0
-  /** Calls of tools that models asked for in this turn. */
+  /** Tool calls of models in this turn. */
   askedToolCalls = 0
   /** Moves (`go`) of this turn. */
   moves = 0
   currentStep: string | null
   /** What the last transition added to the prompt of the current step. */
   addedPrompt: string | undefined
-  /**
-   * The content type of replies in the current step, as the transition that led there set it; `undefined`: plain text.
-   */
+  /** The content type of replies in the current step, set by the transition that led there; `undefined`: plain text. */
   stepContentType: string | undefined
-  /** What the last move says of the form of the next reply, and of no other. */
+  /** The form of the next reply only, set by the last move. */
   nextReply: Pick<Transition['fields'], 'contentType' | 'encoding'> | undefined
-  /** What was removed from the lists of the session because they were too long. */
+  /** The entries removed from the session's lists because they were too long. */
   readonly removed: RemovedEntries = new RemovedEntries()
-  /** About how many bytes context and states take as JSON, as {@link toDocument} measured them. */
+  /** The approximate size of context and states as JSON, measured by {@link toDocument}. */
   stateBytes: number | undefined
-  /** The effects to store; `undefined` where they did not change. */
+  /** The effects to store; `undefined` if they did not change. */
   effects: SessionEffects | undefined
   /** The calls of tools, in the order of the model: see `ToolCall.idempotencyKey`. `undefined` until there is one. */
   toolCalls: ToolCallPart[] | undefined
   /** `undefined` until the turn has a reply. */
   answer: Answer | undefined
   readonly #limits: EngineLimits
-  /** Live states, by step: those that were read or written. */
+  /** Live states by step, for steps whose state was read or written. */
   #states: Map<string, object> | undefined
   /** The states of steps that the turn was not in when it read them, as JSON. */
   #firstStates: Map<string, string> | undefined
-  /** By step: the model that answered last. */
+  /** The model of the last answer, by step. */
   #answeredBy: Map<string, ResolvedModelSelection> | undefined
   readonly #entered: SessionSequenceEntry[] = []
   readonly #history: GrowingList<SessionHistoryEntry>
@@ -133,7 +131,7 @@ export class TurnDraft implements StepRuntime {
     return this.currentStep ?? this.base.flow.currentStep ?? this.steps.initial
   }
 
-  /** The session was brought to another step since its last turn: it has not entered that one yet. */
+  /** Whether the session was moved to another step since its last turn, which it has not entered yet. */
   enterAnew(): void {
     this.#entersAnew = true
     this.currentStep = null
@@ -155,7 +153,7 @@ export class TurnDraft implements StepRuntime {
     return this.currentStep !== null && this.steps.get(this.currentStep) instanceof EndStep
   }
 
-  /** A draft for the same turn, with steps of its own, in which nothing is changed yet. What was spent stays spent. */
+  /** A new, unchanged draft for the same turn, with new step objects. The spending so far stays. */
   startAgain(): TurnDraft {
     const draft = new TurnDraft(this.#limits, this.flow, this.steps.renewed(), this.base, this.loaded, this.budget)
     draft.storedRevision = this.storedRevision
@@ -180,35 +178,35 @@ export class TurnDraft implements StepRuntime {
 
   writeState(stepId: string, state: object): object {
     if (!isPlainObject(state)) throw flowCodeError(`${stepId}.state must be a plain object.`)
-    // A copy: what flow code hands over may be a constant, and a live state belongs to one turn.
+    // A copy: flow code may pass a constant, but a live state belongs to one turn.
     const live = storable(state, `${stepId}.state`, this.#limits)
     this.#states ??= new Map()
     this.#states.set(stepId, live)
     return live
   }
 
-  /** Moves to a step, merges the `state` of the transition into its own, and takes over what it says of the reply. */
+  /** Moves to a step, merges the transition's `state` into the step's, and applies its settings for replies. */
   enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
-    // Bytes are one reply, and the closing reply is the last: neither says anything of texts that follow.
+    // Bytes are a single reply, and the closing reply is the last, so neither affects later texts.
     const isOfOneReply = fields !== undefined && (fields.kind === 'finish' || fields.encoding !== undefined)
     this.stepContentType = isOfOneReply ? undefined : fields?.contentType
-    // A transition that brings its reply has said what form that one has.
+    // A transition with a reply has already set its form.
     this.nextReply = isOfOneReply && fields.reply === undefined ? fields : undefined
     this.addedPrompt = fields?.prompt
     this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
     this.#beginState(stepId)
-    // A copy: a transition may be a constant, and what a step changes in its state is its session's alone.
+    // A copy: a transition may be a constant, but a step changes only its own session's state.
     const state = fields?.state
     if (state !== undefined) Object.assign(this.readState(stepId), copyJson(state, 'state', Number.POSITIVE_INFINITY))
   }
 
-  /** Gives a step that has no stored state its first one. A stored state is copied when it is read. */
+  /** Gives a step without a stored state its initial one. A stored state is copied when it is read. */
   #beginState(stepId: string): void {
     if (this.#stored(stepId) === undefined) this.readState(stepId)
   }
 
-  /** Remembers which model answered last for a step. */
+  /** Records the model of the last answer of a step. */
   answeredBy(stepId: string, selection: ResolvedModelSelection): void {
     this.#beginState(stepId)
     this.#answeredBy ??= new Map()
@@ -221,8 +219,8 @@ export class TurnDraft implements StepRuntime {
   }
 
   /**
-   * What became of each list; `undefined` if the lists that the turn started from are not the stored ones: the flow's
-   * `onRestore` returned others, or an alias moved them.
+   * The change of each list; `undefined` if the turn did not start from the stored lists, because the flow's
+   * `onRestore` returned others or an alias moved them.
    */
   hint(): SessionSaveHint | undefined {
     if (!hasSameLists(this.base, this.loaded)) return undefined
@@ -237,13 +235,12 @@ export class TurnDraft implements StepRuntime {
   /**
    * The next document.
    *
-   * @param turn - Its ID, which its history entry carries, and the key of its request.
+   * @param turn - The turn's ID, for its history entry, and the key of its request.
    * @param at - Milliseconds since the epoch.
-   * @param userMessage - As it is to be stored.
-   * @param reply - The reply as it is to be stored. Default: as it is.
-   * @throws {@link FlowCodeError} for a state or context that JSON cannot carry.
-   * @throws {@link LimitExceededError} where the session is larger than `maxSessionBytes`, whatever
-   * is removed from its lists.
+   * @param userMessage - The message to store.
+   * @param reply - The reply to store, if it differs. Default: the reply itself.
+   * @throws {@link FlowCodeError} for a state or context that is not plain JSON
+   * @throws {@link LimitExceededError} if the session is larger than `maxSessionBytes` even after trimming its lists
    */
   toDocument(
     revision: string,
@@ -296,12 +293,12 @@ export class TurnDraft implements StepRuntime {
       sequence: this.#sequence(),
     }
     if (stepContentType !== undefined) flow.contentType = stepContentType
-    // Only if it is there: an object is slower after a `delete`, whether or not it had the property.
+    // Only if it exists: `delete` makes an object slower even if the property is missing.
     else if (flow.contentType !== undefined) delete flow.contentType
     return flow
   }
 
-  /** Cuts the lists to their limits, and returns about how many bytes they take then. */
+  /** Cuts the lists to their limits, and returns their approximate size in bytes. */
   #trimLists(stateBytes: number): number {
     const { base, loaded, memory, removed } = this
     const limits = this.#limits
@@ -312,10 +309,10 @@ export class TurnDraft implements StepRuntime {
     const mostBytes = limits.maxSessionBytes - stateBytes
     const ofEffects = this.effects === undefined ? 0 : addedBytesOfEffects(base.effects, this.effects)
     const addedBytes = (): number => history.addedBytes + memory.addedBytes + (receipts?.addedBytes ?? 0) + ofEffects
-    // A flow that changed lists in `onRestore` need not have changed the count.
+    // A flow may have changed lists in `onRestore` without updating the count.
     const counted = base.bytes + addedBytes()
     if (hasSameLists(base, loaded) && counted >= 0 && counted <= mostBytes) return counted
-    // Nothing is removed, or refused, for a count that may be wrong: no engine need have written it.
+    // A count that may be wrong must not remove or refuse anything: the document may not come from an engine.
     const before = bytesOfLists(base)
     const bytesNow = (): number => before + addedBytes()
     if (!trimToBytes(lists, bytesNow, mostBytes, removed)) throw limitExceeded(limits, 'maxSessionBytes', 'The session')
@@ -334,7 +331,7 @@ export class TurnDraft implements StepRuntime {
     return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
   }
 
-  /** The steps as they are to be stored: the very same object if none of them has changed. */
+  /** The steps to store: the same object if none has changed. */
   #storedSteps(): SessionDocument['flow']['steps'] {
     let { steps } = this.base.flow
     let changed: Record<string, SessionStep> | undefined
@@ -356,7 +353,7 @@ export class TurnDraft implements StepRuntime {
     return steps
   }
 
-  /** Whether the turn began in a step, or entered it. The state of any other is stored only where it was changed. */
+  /** Whether the turn began in a step, or entered it. The state of any other step is stored only if it changed. */
   #wasIn(stepId: string): boolean {
     return stepId === this.base.flow.currentStep || this.#entered.some(({ step }) => step === stepId)
   }
@@ -367,12 +364,12 @@ export class TurnDraft implements StepRuntime {
   }
 }
 
-/** A copy of a flow's context that can be stored: one level deeper than a `config`, which it contains. */
+/** A storable copy of a flow's context, one level deeper than the `config` in it. */
 export function storableContext(context: unknown, limits: EngineLimits): JsonObject {
   return storable(context, 'context', limits, 1)
 }
 
-/** A copy of `value` that can be stored; `outer` levels around it do not count. */
+/** A storable copy of `value`; `outer` levels around it do not count. */
 function storable(value: unknown, path: string, limits: EngineLimits, outer = 0): JsonObject {
   const refuse = (problem: string, cause: JsonError): Error =>
     depthExceeded(limits, cause) ?? flowCodeError(`${problem}.`, cause)

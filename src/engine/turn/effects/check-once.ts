@@ -1,4 +1,4 @@
-/** Checks what flow code passes to `turn.once` and `turn.forget`. */
+/** Checks the arguments of `turn.once` and `turn.forget`. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { FlowError } from '../../../errors/flow-error.js'
 import type { Turn } from '../../../flow/turn.js'
@@ -9,7 +9,7 @@ type OnceOptions = Parameters<Turn['once']>[2]
 const maxNameLength = 200
 const optionNames: { readonly [Name in keyof NonNullable<OnceOptions>]-?: true } = { durable: true }
 
-/** @throws `FlowCodeError` for what cannot be the name of an effect. */
+/** @throws `FlowCodeError` for an invalid name of an effect */
 export function checkName(name: unknown): void {
   if (typeof name === 'string' && name !== '' && name.length <= maxNameLength) return
   const got = typeof name === 'string' ? `${name.length}` : typeof name
@@ -17,9 +17,9 @@ export function checkName(name: unknown): void {
 }
 
 /**
- * What the options of `turn.once` say; `undefined` where they do not say it.
+ * The option `durable` of `turn.once`; `undefined` if it is not given.
  *
- * @throws `FlowCodeError` for work or options that cannot be used.
+ * @throws `FlowCodeError` for invalid work or options
  */
 export function isDurable(name: string, work: unknown, options: OnceOptions): boolean | undefined {
   if (typeof work !== 'function') throw flowCodeError(`turn.once('${name}') needs a function; got ${typeof work}.`)
@@ -33,9 +33,9 @@ export function isDurable(name: string, work: unknown, options: OnceOptions): bo
 }
 
 /**
- * The error of code that goes on when its turn, or its part of the turn, is over.
+ * The error for code that continues after its turn, or its part of the turn, is over.
  *
- * @param cause - What its work has thrown.
+ * @param cause - The error of its work.
  */
 export function hasEnded(name: string, cause?: unknown): FlowError {
   return flowCodeError(`turn.once('${name}') was called, or its work ended, when the turn was over.`, cause)

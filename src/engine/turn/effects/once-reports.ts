@@ -1,6 +1,6 @@
 /**
- * What the log says of calls of `turn.once` that no code waited for: most often an `await` is missing. It changes
- * nothing of the turn, for flow code may also let a time limit of its own win against the work.
+ * Logs calls of `turn.once` that no code awaited: usually an `await` is missing. It does not affect the turn, because
+ * flow code may also race the work against its own time limit.
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { ObservedPromise } from '../../../util/observed-promise.js'
@@ -12,21 +12,21 @@ import { logFailure, maskedText, thrownText } from '../../core/error-text.js'
 /** One call of `turn.once`. */
 export interface OnceCall {
   readonly name: string
-  /** The step that the session was in; `null` before the first one. */
+  /** The session's step; `null` before the first one. */
   readonly step: string | null
 }
 
 interface FailedCall extends OnceCall {
   readonly error: unknown
-  /** Whether the turn was over, so that its code received another error in place of this one, or none. */
+  /** Whether the turn was over, so that its code received another error instead, or none. */
   readonly isLate: boolean
   readonly result: ObservedPromise<unknown>
 }
 
-/** The reports of one turn. Nothing is reported of a turn that fails: its own failure is. */
+/** The reports of one turn. A failed turn reports only its own failure. */
 export class OnceReports {
   readonly #turn: { readonly engine: EngineContext; readonly ids: FailedTurn }
-  /** By name: what the log has once. */
+  /** The unfinished calls by name; each is logged once. */
   #unfinished: ReadonlyMap<string, OnceCall> = new Map()
   readonly #failed = new Map<string, FailedCall>()
   #hasCommitted = false
@@ -35,18 +35,18 @@ export class OnceReports {
     this.#turn = turn
   }
 
-  /** The turn is about to be stored without the results of these calls. */
+  /** Called before the turn is stored without the results of these calls. */
   close(unfinished: ReadonlyMap<string, OnceCall>): void {
     this.#unfinished = unfinished
   }
 
-  /** A call has failed. Whether its code receives the error is known when the turn is committed. */
+  /** Called when a call has failed. Only the commit shows whether its code received the error. */
   addFailed(call: FailedCall): void {
     if (this.#hasCommitted) this.#logFailed(call)
     else this.#failed.set(call.name, call)
   }
 
-  /** The turn was committed. */
+  /** Called when the turn was committed. */
   committed(): void {
     this.#hasCommitted = true
     for (const call of this.#unfinished.values()) this.#warnOf(call)
@@ -59,7 +59,7 @@ export class OnceReports {
     const { step } = call
     const log = async (): Promise<void> =>
       engine.logger.warn(maskedText(engine, text, ids, undefined), { ...ids, step })
-    // A logger that throws or rejects must not touch the reply.
+    // A logger that throws or rejects must not affect the reply.
     log().catch(() => undefined)
   }
 
@@ -71,7 +71,7 @@ export class OnceReports {
   }
 
   #placed({ name, step }: OnceCall): string {
-    // A name that was refused may be anything.
+    // A refused name may be any value.
     const shown = typeof name === 'string' ? shownName(name) : typeof name
     return `turn.once('${shown}') in ${step === null ? '' : `step '${step}' of `}flow '${this.#turn.ids.flowName}'`
   }

@@ -1,8 +1,7 @@
 /**
- * What the code of a turn did in the world once and for all: `turn.once` and `turn.forget`. Results belong to the
- * session and not to the draft, so they outlive a draft that is thrown away. This module decides what is kept, and
- * stores intents and results of durable work while the turn runs; what the turn writes at its end, `run-turn.ts` and
- * `settle-turn-error.ts` take from here.
+ * The effects of a turn: `turn.once` and `turn.forget`. Results belong to the session, not to the draft, so they
+ * outlive a discarded draft. This module decides which results to keep, and stores the intents and results of durable
+ * work while the turn runs. `run-turn.ts` and `settle-turn-error.ts` write the rest at the end of the turn.
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { FlowError } from '../../../errors/flow-error.js'
@@ -28,7 +27,7 @@ type Once = Turn['once']
 type Work = Parameters<Once>[1]
 type OnceOptions = Parameters<Once>[2]
 
-/** What the effects need of their turn: `turn-control.ts` has it. */
+/** The part of `turn-control.ts` that the effects use. */
 interface EffectsControl {
   readonly engine: EngineContext
   readonly ids: FailedTurn
@@ -41,36 +40,36 @@ interface EffectsControl {
   report(name: 'session:created' | 'session:saved', extra: object): void
 }
 
-/** One piece of work under way. */
+/** One running piece of work. */
 interface Begun {
   readonly name: string
   readonly durable: boolean
-  /** What it is kept as until it has a result. */
+  /** Its entry until it has a result. */
   readonly effect: SessionEffect
-  /** What was kept under its name before: the result that was forgotten, or an earlier beginning. */
+  /** The earlier entry of its name: a forgotten result, or an earlier start. */
   readonly former: SessionEffect | undefined
-  /** Whether an earlier beginning has no result. */
+  /** Whether an earlier start has no result. */
   readonly uncertain: boolean
 }
 
-/** The effects of one turn. Made when flow code first asks for one. */
+/** The effects of one turn. Made on first use. */
 export class TurnEffects {
   readonly #control: EffectsControl
-  /** What is kept whatever becomes of the turn, by name. */
+  /** The entries to keep even if the turn fails, by name. */
   readonly #kept: Map<string, SessionEffect>
-  /** What is stored. */
+  /** The stored entries. */
   #stored: ReadonlyMap<string, SessionEffect>
-  /** The model calls that are counted in what this turn has stored; `undefined` where it has stored nothing. */
+  /** The model calls counted in the turn's last write; `undefined` if it has written nothing. */
   #storedCalls: number | undefined
-  /** The work that goes on, by name, with the call that began it. */
+  /** The running work by name, with the call that started it. */
   readonly #running = new Map<string, OnceCall & { readonly run: Promise<JsonValue> }>()
   /** The names that the turn forgets if it commits. */
   readonly #forgotten = new Set<string>()
-  /** The last write that was asked for; `undefined` where none is under way. It does not reject. */
+  /** The last requested write; `undefined` if none is running. It does not reject. */
   #lastWrite: Promise<void> | undefined
-  /** Why a write failed. */
+  /** The error of a failed write. */
   writeFailure: FlowError | undefined
-  /** Whether work may begin and results count: until the turn decides what it stores. */
+  /** Whether work may begin and results count: true until the turn begins its commit. */
   #isOpen: boolean
   readonly #reports: OnceReports
 
@@ -82,10 +81,10 @@ export class TurnEffects {
     this.#stored = new Map(this.#kept)
   }
 
-  /** See `turn.once`. @param draft - That of the caller's part of the turn. */
+  /** See `turn.once`. @param draft - The draft of the caller's part of the turn. */
   once(draft: TurnDraft, name: string, work: Work, options: OnceOptions): Promise<JsonValue> {
     const outcome = this.#once(draft, name, work, options)
-    // Flow code need not wait for it, and a failure that nobody receives ends a process.
+    // Flow code need not await it, and an unhandled rejection would end the process.
     const result = ObservedPromise.of(outcome)
     const { currentStep: step } = draft
     outcome.catch((error: unknown) => this.#reportFailure({ name, step }, result, error))
@@ -98,15 +97,15 @@ export class TurnEffects {
     if (this.#isCurrent(draft)) this.#forgotten.add(name)
   }
 
-  /** The failed part of the turn has ended and the flow answers for it: what that part forgot is not forgotten. */
+  /** Called when a part of the turn failed and the flow answers for it: names forgotten in that part are kept. */
   startAgain(): void {
     this.#forgotten.clear()
     this.#isOpen = true
   }
 
   /**
-   * Before the turn commits: waits for what is being written. Then no work begins, and the results of what
-   * still runs are discarded.
+   * Called before the commit: waits for running writes. After that no work begins, and the results of running work are
+   * discarded.
    */
   async finish(): Promise<void> {
     while (this.#lastWrite !== undefined) await this.#lastWrite
@@ -115,12 +114,12 @@ export class TurnEffects {
     this.#reports.close(new Map([...this.#running].filter(([name]) => !isKept(name))))
   }
 
-  /** The turn was committed: the log says of which work it does not have the result. */
+  /** Called when the turn was committed: logs the work whose result is missing. */
   committed(): void {
     this.#reports.committed()
   }
 
-  /** Before a failed turn is settled: as {@link finish}, but what waits to be written is not written any more. */
+  /** Called before a failed turn is settled: like {@link finish}, but pending writes are dropped. */
   abandon(): Promise<void> {
     this.#isOpen = false
     return this.finish()
@@ -133,23 +132,22 @@ export class TurnEffects {
     return recordOf(left)
   }
 
-  /** The document of a turn that leaves nothing else: a document with all effects that are kept. */
+  /** The document of a turn that stores only effects: the given document with all kept effects. */
   addTo(document: SessionDocument): SessionDocument {
     const effects = recordOf(this.#kept)
     return { ...document, bytes: document.bytes + addedBytesOfEffects(document.effects, effects), effects }
   }
 
-  /** Whether the turn, which leaves nothing else, has effects or usage that are not stored yet. */
+  /** Whether a turn that stores only effects has effects or usage that are not stored yet. */
   get isUnstored(): boolean {
     if (this.#storedCalls !== undefined && this.#storedCalls !== this.#draft.usage.modelCalls) return true
     return !isSame(this.#kept, this.#stored)
   }
 
   /**
-   * Stores the effects and what the turn has spent, and nothing else: the rest of the document is
-   * as it was before the turn.
+   * Stores only the effects and the turn's spending; the rest of the document stays as before the turn.
    *
-   * @throws What {@link StoreAccess.write} throws.
+   * @throws any error of {@link StoreAccess.write}
    */
   async store(): Promise<void> {
     const control = this.#control
@@ -168,11 +166,11 @@ export class TurnEffects {
       })
     } catch (thrown) {
       this.writeFailure = asFlowError(thrown)
-      // Flow code that catches what `once` threw cannot go on: nobody may know what is stored.
+      // Flow code that catches the error of `once` cannot go on, because the stored state may be unknown.
       control.work.abort(this.writeFailure)
       throw this.writeFailure
     }
-    // The draft of now: the flow may have begun to answer for a failure meanwhile.
+    // The current draft: the flow may have begun to answer for a failure meanwhile.
     this.#draft.storedRevision = revision
     this.#stored = written
     this.#storedCalls = usage.modelCalls
@@ -184,10 +182,7 @@ export class TurnEffects {
     return this.#control.draft as TurnDraft
   }
 
-  /**
-   * Whether the caller is part of the turn as it runs now: not code of a turn that has ended, or
-   * of a part that has failed.
-   */
+  /** Whether the caller belongs to the current part of the turn: not to an ended turn, or to a failed part. */
   #isCurrent(draft: TurnDraft): boolean {
     return this.#isOpen && draft === this.#draft
   }
@@ -200,14 +195,14 @@ export class TurnEffects {
     const running = this.#running.get(name)
     if (running !== undefined) return running.run
     const kept = this.#kept.get(name)
-    // What this turn did, or an earlier attempt at it, is not done again: the service would get the same key.
+    // Work of this turn, or of an earlier attempt at it, is not repeated: the service would get the same key.
     const isForgotten = this.#forgotten.has(name) && kept?.turn !== draft.turnNumber
     if (!isForgotten && kept?.result !== undefined) {
       this.#forgotten.delete(name)
       return deepFreeze(kept.result)
     }
     const begun = this.#begin(name, durable, kept, isForgotten)
-    // In a later step: work that calls `once` again with its own name must find itself.
+    // Set before the work runs: work that calls `once` with its own name must find itself.
     const run = Promise.resolve()
       .then(async () => (await this.#resultUnderWay(begun, kept)) ?? this.#run(begun, work))
       .finally(() => this.#running.delete(name))
@@ -217,16 +212,16 @@ export class TurnEffects {
 
   #reportFailure(call: OnceCall, result: ObservedPromise<JsonValue>, thrown: unknown): void {
     const isLate = !this.#isOpen
-    // That the turn was over, and nothing else, is what the warning about unfinished work says.
+    // The warning about unfinished work reports only that the turn was over.
     const error = isLate ? (thrown as Error).cause : thrown
     if (error !== undefined) this.#reports.addFailed({ ...call, result, error, isLate })
   }
 
   /**
-   * The result of work that an earlier turn has begun and that this process still does: cancelled turns leave such
-   * work. Waits for it as long as a tool may take.
+   * The result of work that an earlier turn started and that still runs in this process, after a cancelled turn for
+   * example. Waits for it as long as a tool may take.
    *
-   * @returns `undefined` where there is none, and where it fails or takes longer: then its outcome is unknown.
+   * @returns `undefined` if there is none, or if it fails or takes longer, so that its outcome is unknown
    */
   async #resultUnderWay(
     { uncertain, name, durable }: Begun,
@@ -261,7 +256,7 @@ export class TurnEffects {
     working: Promise<unknown>,
   ): Promise<JsonValue> {
     const returned = await working
-    // From here on the work is done, and what fails leaves it as begun: a repeat must not do it again.
+    // The work is done by now. A later failure leaves it marked as begun, because a repeat must not do it again.
     this.#check(name)
     const result = this.#copyResult(name, returned)
     this.#keep(name, Object.freeze({ ...effect, result }))
@@ -269,7 +264,7 @@ export class TurnEffects {
     return result
   }
 
-  /** @throws `LimitExceededError` where the session has too many names. */
+  /** @throws `LimitExceededError` if the session has too many names */
   #begin(name: string, durable: boolean, former: SessionEffect | undefined, isForgotten: boolean): Begun {
     const { engine } = this.#control
     const { limits, clock } = engine
@@ -303,7 +298,7 @@ export class TurnEffects {
       await working
     } catch (thrown) {
       this.#check(name, thrown)
-      // Nothing was done; but of an earlier beginning that is still unknown.
+      // This attempt did nothing, but the outcome of an earlier one is still unknown.
       if (!uncertain) this.#keep(name, former)
       if (wasForgotten && partOfTurn === this.#draft) this.#forgotten.add(name)
       throw thrown
@@ -311,7 +306,7 @@ export class TurnEffects {
     return this.#takeResult(name, effect, durable, working)
   }
 
-  /** Does the work. A later turn may need its result, where this one ends before. */
+  /** Does the work. A later turn may need its result, if this one ends first. */
   #do(idempotencyKey: string, work: () => unknown): Promise<unknown> {
     const { workUnderWay } = this.#control.engine
     const working = (async () => work())()
@@ -323,7 +318,7 @@ export class TurnEffects {
     return working
   }
 
-  /** Stores what is kept now, when the writes before it are done. @param begun - Work that begins with this write. */
+  /** Stores the current entries, after earlier writes. @param begun - The work that begins with this write. */
   #write(begun?: Begun): Promise<void> {
     const write = (this.#lastWrite ?? Promise.resolve()).then(() => this.#writeNow(begun))
     const done = (): void => {
@@ -341,7 +336,7 @@ export class TurnEffects {
       await this.store()
       this.#check(begun?.name)
     } catch (thrown) {
-      // The work does not begin.
+      // The work must not begin.
       if (begun !== undefined) this.#keep(begun.name, begun.former)
       throw thrown
     }
@@ -353,8 +348,8 @@ export class TurnEffects {
   }
 
   /**
-   * @param cause - What the work has thrown.
-   * @throws The abort, or that the turn has ended: nothing more may begin, and no result counts.
+   * @param cause - The error of the work.
+   * @throws the abort, or an error because the turn has ended: no work may begin, and no result counts
    */
   #check(name = '', cause?: unknown): void {
     this.#control.work.check()
@@ -378,7 +373,7 @@ function recordOf(effects: ReadonlyMap<string, SessionEffect>): SessionEffects {
   return Object.freeze(record)
 }
 
-/** An effect that changes is another object. */
+/** A changed effect is a new object. */
 function isSame(one: ReadonlyMap<string, SessionEffect>, other: ReadonlyMap<string, SessionEffect>): boolean {
   if (one.size !== other.size) return false
   for (const [name, effect] of one) if (other.get(name) !== effect) return false

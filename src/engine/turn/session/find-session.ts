@@ -1,7 +1,4 @@
-/**
- * The stored session that a turn asks for, if there is one that it may continue. Nothing of the
- * flow has run for it yet.
- */
+/** Finds the stored session that a turn may continue, if there is one. No flow code has run yet. */
 import { isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
@@ -12,9 +9,8 @@ import type { TurnControl } from '../control/turn-control.js'
 /**
  * Loads a session.
  *
- * @returns The session; `undefined` where nothing is stored that belongs to the owner.
- * @throws `SessionFlowMismatchError` where it belongs to another flow,
- * `SessionFlowInvariantError` where it is malformed.
+ * @returns the session; `undefined` if the owner has none under this ID
+ * @throws `SessionFlowMismatchError` if it belongs to another flow; `SessionFlowInvariantError` if it is malformed
  */
 export async function findSession(
   control: TurnControl,
@@ -34,12 +30,12 @@ export async function findSession(
     reportForeign(engine, { ...control.ids, sessionId, operation: 'run' }, { owner }, found.owner)
   }
   if (stored !== undefined || isForeign) setOwner(control, { owner: found.owner })
-  // Those who wait go on with the session that the turn is about to create.
+  // Waiting turns continue with the session that the turn is about to create.
   else setOwner(control, control.contention?.unstoredId === sessionId ? { owner } : undefined)
   control.work.check()
   control.stateOfGivenId = 'none'
   if (stored === undefined) return undefined
-  // Turned away from the lock, the turn may not go on with the session, whatever is stored by now.
+  // The turn was refused the lock, so it must not continue this session.
   if (control.lockHolder?.isStranger === true) return undefined
   control.stateOfGivenId = 'unknown'
   const loaded = decodeSession(stored, sessionId)
@@ -48,20 +44,20 @@ export async function findSession(
   return loaded
 }
 
-/** Notes why a new session starts in place of the one that was asked for, unless the application wants that refused. */
+/** Notes why a new session starts instead of the requested one, unless the application wants a refusal. */
 export function noteRestart(
   control: TurnControl,
   sessionId: string,
   reason: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow',
 ): void {
-  // What the flow itself wants is not refused.
+  // A new session that the flow itself wants is not refused.
   const isOfFlow = reason === 'outdated' || reason === 'flow'
   if (control.engine.unknownSession === 'reject' && !isOfFlow) throw new SessionNotFoundError({ sessionId })
   control.draft = undefined
   control.restarted = reason
 }
 
-/** The lock notes whose session it is. @param stored - What has the owner; `undefined` if nothing is stored. */
+/** Notes the session's owner in the lock. @param stored - The stored document; `undefined` if nothing is stored. */
 function setOwner({ engine, lockHolder }: TurnControl, stored: { readonly owner?: unknown } | undefined): void {
   if (lockHolder !== undefined) engine.session.setOwner(lockHolder, stored)
 }

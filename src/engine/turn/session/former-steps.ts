@@ -1,4 +1,4 @@
-/** Former step IDs in a stored session, which the `static aliases` of steps name. */
+/** Replaces former step IDs in a stored session, according to the `static aliases` of steps. */
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { FlowSteps } from '../draft/collect-steps.js'
 
@@ -7,7 +7,7 @@ export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowS
   if (aliases.size === 0) return document
   const { flow } = document
   const rename = <T>(record: Readonly<Record<string, T>>): Record<string, T> => {
-    // Where a record has both, the entry under the current ID replaces the one under the former.
+    // If a record has both, the entry under the current ID wins.
     const former = Object.entries(record).filter(([key]) => aliases.has(key))
     const current = Object.entries(record).filter(([key]) => !aliases.has(key))
     return Object.fromEntries([

@@ -1,6 +1,6 @@
 /**
- * The session of a turn with an idempotency key. It is found before anything of the flow runs, because the turn may be
- * a repeat: then its recorded outcome is the answer.
+ * Finds the session of a turn with an idempotency key. This comes before any flow code, because the turn may be a
+ * repeat that gets the recorded outcome.
  */
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -13,9 +13,9 @@ import { giveBackLeases, takeLease } from './session-lease.js'
 
 type Claimed = NonNullable<Contention['claimed']>
 
-/** What a turn with a key starts from. */
+/** The start of a turn with a key. */
 export type KeyedSession =
-  /** A repeat: this is the answer. */
+  /** A repeat, with its recorded outcome. */
   | { readonly replay: Replay }
   /** A stored session that goes on. */
   | { readonly replay?: undefined; readonly loaded: SessionDocument; readonly newId?: undefined }
@@ -29,23 +29,20 @@ export type KeyedSession =
 export async function openKeyedSession(control: TurnControl, flowClass: FlowConstructor): Promise<KeyedSession> {
   const { sessionId } = control.input
   if (sessionId === undefined) {
-    // Nothing is claimed yet where the flow was registered while the turn waited.
+    // Nothing is claimed yet if the flow was registered while the turn waited.
     return control.contention?.claimed === undefined ? claimNext(control, flowClass) : openClaimed(control, flowClass)
   }
   const loaded = await findSession(control, sessionId, flowClass)
   const replay = loaded && replayOf(loaded, control.input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
-  // The client knows the ID from a turn that was interrupted.
+  // The client knows the ID from an interrupted turn.
   if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return claimNext(control, flowClass)
 }
 
-/**
- * Claims an ID, the next one where the turn has claimed one already, and moves the turn's lock
- * and lease to that session.
- */
+/** Claims an ID (the next one if the turn already has one), and moves the turn's lock and lease to that session. */
 export async function claimNext(control: TurnControl, flowClass: FlowConstructor): Promise<KeyedSession> {
   const replay = await claimId(control)
   control.work.check()
@@ -70,7 +67,7 @@ async function openClaimed(control: TurnControl, flowClass: FlowConstructor): Pr
   try {
     loaded = await findSession(control, id, flowClass)
   } finally {
-    // What the client has named is another session.
+    // The client has named another session.
     if (control.input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
   }
   const replay = loaded && replayOf(loaded, control.input.idempotency)

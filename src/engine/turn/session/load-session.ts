@@ -1,7 +1,7 @@
 /**
- * The session of a turn: restored, or made anew in memory. Nothing is written here. What fails before the draft is put
- * into the control leaves the stored document as it was; what fails later aborts the session. `find-session.ts` loads a
- * session, and `restore-session.ts` brings it to the present version of its flow.
+ * Loads the session of a turn, or creates one in memory. Nothing is written here. A failure before the control has the
+ * draft leaves the stored document unchanged; a later failure aborts the session. `find-session.ts` loads a session,
+ * and `restore-session.ts` migrates it to the current version of its flow.
  */
 import { Flow } from '../../../flow/flow.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
@@ -19,7 +19,7 @@ import { claimNext, type KeyedSession } from './keyed-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
 
-/** What the turn is made of before its session is known. */
+/** The parts of a turn before its session is known. */
 export interface SessionParts {
   readonly flow: Flow
   readonly flowClass: FlowConstructor
@@ -30,8 +30,8 @@ export interface SessionParts {
 /**
  * Restores the session that the input names, or makes a new one, and puts a draft of it into the control.
  *
- * @param keyed - What was found for the key of the input; `undefined` where it has none.
- * @returns The draft, or the recorded outcome where the request turns out to be a repeat.
+ * @param keyed - The session found for the input's key; `undefined` if it has no key.
+ * @returns the draft, or the recorded outcome if the request is a repeat
  */
 export async function loadSession(
   control: TurnControl,
@@ -53,14 +53,14 @@ export async function loadSession(
   return startNew(control, parts, start.newId)
 }
 
-/** What a turn starts from: a stored session, or a new one, whose ID may be known already. */
+/** The start of a turn: a stored session, or a new one, whose ID may already be known. */
 type Start =
   | { readonly loaded: SessionDocument; readonly newId?: undefined }
   | { readonly loaded?: undefined; readonly newId: string | undefined }
 
 const anyNewSession: Start = { newId: undefined }
 
-/** The session that the input names, if the turn goes on with it. */
+/** The session that the input names, if the turn continues it. */
 async function findNamed(control: TurnControl, flowClass: FlowConstructor): Promise<Start> {
   const { sessionId } = control.input
   // A client never chooses an ID: the session that starts for an unknown one has a new ID.
@@ -73,7 +73,7 @@ async function findNamed(control: TurnControl, flowClass: FlowConstructor): Prom
   return anyNewSession
 }
 
-/** Goes on with a stored session. */
+/** Continues a stored session. */
 function goOn(
   control: TurnControl,
   parts: SessionParts,
@@ -123,10 +123,10 @@ function newSession(
   const context = storableContext(flow.context, engine.limits)
   Flow.setContext(flow, context)
   control.sessionId = claimedId ?? engine.generateId('session')
-  // The turn has nothing more to do with the session that the input names.
+  // The turn no longer concerns the session that the input names.
   giveBackLeases(control, control.sessionId)
   control.emit('session:started', {})
-  // Whoever learns this ID waits for the turn.
+  // Requests that learn this ID wait for the turn.
   if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, owner)
   return {
     id: control.sessionId,

@@ -1,4 +1,4 @@
-/** The stored states of a session, as the `stateSchema` of each step checks and completes them. */
+/** Checks and completes the stored states of a session with the `stateSchema` of each step. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
@@ -12,11 +12,11 @@ import type { TurnDraft } from '../draft/turn-draft.js'
 const maxFields = 5
 
 /**
- * The document with the states that the schemas return. Only stored states are checked: a step that the session has not
- * been in begins with `initialState()`.
+ * The document with the states returned by the schemas. Only stored states are checked: a step that the session has not
+ * visited begins with `initialState()`.
  *
- * @throws `SessionFlowInvariantError` that names the step and the field. The values of a conversation
- * are in its cause at most.
+ * @throws `SessionFlowInvariantError` that names the step and the field. Values of the conversation appear only in its
+ * cause.
  */
 export async function parseStates(
   control: TurnControl,
@@ -32,15 +32,15 @@ export async function parseStates(
     const returned = await validate(schema, stored.state, stepId, refuse)
     control.work.check()
     const state = storableState(returned, stepId, control, refuse)
-    // One that the schema leaves as it is stays the stored one: it need not be checked again before it is stored.
+    // A state that the schema leaves unchanged stays the stored object, and need not be checked again before it is
+    // stored.
     if (JSON.stringify(state) !== JSON.stringify(stored.state)) steps[stepId] = { ...stored, state }
   }
   return { ...document, flow: { ...document.flow, steps } }
 }
 
 /**
- * Checks the states that are not the stored ones, before they are stored: a state that its own schema refuses
- * could never be loaded again.
+ * Checks changed states before they are stored: a state that its own schema refuses could never be loaded again.
  *
  * @throws `FlowCodeError` that names the step and the field.
  */
@@ -78,8 +78,8 @@ async function validate(schema: StandardSchemaV1, state: JsonObject, stepId: str
 }
 
 /**
- * Where the issues are: `name, address.city`. The reasons may quote what somebody said, so they
- * are not part of a message.
+ * The paths of the issues: `name, address.city`. The reasons may quote the conversation, so they are not part of a
+ * message.
  */
 function fieldsOf(issues: readonly StandardSchemaV1.Issue[]): string {
   const paths = issues.map(({ path = [] }) => {

@@ -1,8 +1,8 @@
 /**
- * From the stored document of a running session to the one that its turn starts from. The flow may have changed since
- * it was stored: `migrate` brings a session of an older version to this one, then `onRestore` is called and former step
- * IDs are replaced, and then version, current step and states are checked. Nothing is written here: what changed is
- * stored when the turn commits.
+ * Converts the stored document of a running session to the one that its turn starts from. The flow may have changed
+ * since: `migrate` upgrades a session of an older version, then `onRestore` is called and former step IDs are replaced,
+ * and then version, current step and states are checked. Nothing is written here; changes are stored when the turn
+ * commits.
  */
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import { Flow } from '../../../flow/flow.js'
@@ -19,13 +19,13 @@ import { TurnDraft } from '../draft/turn-draft.js'
 import { replaceFormerSteps } from './former-steps.js'
 import { parseStates } from './parse-states.js'
 
-/** What a hook may not change. */
+/** The fields that a hook must not change. */
 const fixedFields = ['revision', 'owner', 'createdAt', 'receipts', 'effects'] as const
 
 /**
- * Restores a session: at once if no hook of the flow and no schema has to be waited for.
+ * Restores a session, synchronously if no hook of the flow and no schema is asynchronous.
  *
- * @param loaded - The session as it is stored. It is not changed.
+ * @param loaded - The stored session. It is not changed.
  * @throws `SessionFlowInvariantError` for a session that this version of the flow cannot continue.
  */
 export function restoreSession(
@@ -45,7 +45,7 @@ export function restoreSession(
   )
 }
 
-/** The document that the turn starts from, or why a new session starts in its place. */
+/** The document that the turn starts from, or the reason for a new session. */
 type Restored = SessionDocument | 'outdated' | 'flow'
 
 /** The document as `migrate` and `onRestore` of the flow leave it; `null` if one of them asks for a new session. */
@@ -91,7 +91,7 @@ async function migrate(
   return migrated && { ...migrated, flow: { ...migrated.flow, version: flowClass.version } }
 }
 
-/** Whether a new session starts because this one is of an older version, which is refused otherwise. */
+/** Whether a new session starts because this one has an older version. Otherwise the turn is refused. */
 function isOutdated(document: SessionDocument, flowClass: FlowConstructor, ofEngine: 'refuse' | 'restart'): boolean {
   const { version } = document.flow
   if (version === flowClass.version) return false
@@ -100,9 +100,9 @@ function isOutdated(document: SessionDocument, flowClass: FlowConstructor, ofEng
 }
 
 /**
- * Calls a hook of the flow with a copy of `document`, so that nothing which it changes stays if the turn fails.
+ * Calls a hook of the flow with a copy of `document`, so that its changes vanish if the turn fails.
  *
- * @returns What it returned, checked; `null` if it asks for a new session.
+ * @returns its checked result; `null` if it asks for a new session
  */
 async function callHook(
   control: TurnControl,
@@ -122,12 +122,13 @@ async function callHook(
   control.work.check()
   if (returned === null) return null
   if (returned !== undefined) return checkReturned(control, returned, loaded, hook)
-  // onRestore may change its copy and return nothing. For migrate that is more likely a version that was forgotten.
+  // onRestore may change its copy and return nothing. For migrate, returning nothing is more likely a forgotten
+  // version.
   if (hook === 'onRestore') return checkReturned(control, copy, loaded, hook)
   throw invalid(loaded, `the flow's migrate returned nothing for a session of version ${loaded.flow.version}`)
 }
 
-/** What a hook returned, as a document of the present layout. */
+/** The result of a hook, as a document of the current layout. */
 function checkReturned(
   control: TurnControl,
   returned: unknown,
@@ -148,7 +149,7 @@ function checkReturned(
   return document
 }
 
-/** What flow code puts into the context and the states must be plain JSON, as everywhere. */
+/** Flow code may put only plain JSON into the context and the states, as everywhere. */
 function checkJson({ engine }: TurnControl, { flow }: SessionDocument, loaded: SessionDocument, hook: string): void {
   const refuse = (problem: string, cause: Error): Error =>
     invalid(loaded, `the flow's ${hook} returned what cannot be stored: ${problem}`, cause)

@@ -1,18 +1,18 @@
 /**
- * Leases of sessions between processes, where the store has them: a turn has the lease of its session while it runs, so
- * that another process waits and does not run a turn that would lose the swap. Nothing depends on it. Where the store
- * fails the turn goes on without a lease, and the swap decides as ever.
+ * Leases of sessions between processes, if the store has them. A turn holds the lease of its session while it runs, so
+ * that another process waits instead of running a turn that would lose the compare-and-swap. Correctness does not
+ * depend on it: if the store fails, the turn goes on without a lease, and the compare-and-swap decides.
  */
 import type { SessionStore } from '../../../session/session-store.js'
 import { digestOf } from '../../../util/digest.js'
 import type { TurnControl } from '../control/turn-control.js'
 
-/** For stores without a setting of their own. A living process renews its leases. */
+/** For stores without their own setting. A live process renews its leases. */
 const leaseTtlMs = 30_000
 
 /**
- * Takes the lease of a session, where there are leases and a session, and then runs `work`.
- * {@link giveBackLeases} must follow.
+ * Takes the lease of a session, if there are leases and a session, and then runs `work`. {@link giveBackLeases} must
+ * follow.
  */
 export function withLease<T>(control: TurnControl, sessionId: string | undefined, work: () => Promise<T>): Promise<T> {
   const waiting = sessionId === undefined ? undefined : takeLease(control, sessionId)
@@ -23,7 +23,7 @@ export function withLease<T>(control: TurnControl, sessionId: string | undefined
  * Waits for the lease of a session until the turn is aborted, at the latest by its deadline, and takes it.
  * {@link giveBackLeases} must follow.
  *
- * @returns `undefined` where there is nothing to wait for. Rejects where the turn was aborted meanwhile.
+ * @returns `undefined` if there is nothing to wait for; rejects if the turn was aborted meanwhile
  */
 export function takeLease(control: TurnControl, sessionId: string): Promise<void> | undefined {
   const { store } = control.engine.session.access
@@ -45,8 +45,8 @@ async function waitForLease(control: TurnControl, store: Required<SessionStore>,
 }
 
 /**
- * The leases of one session under two owners are two: whoever is not the owner does not wait for the owner's turn, and
- * does not learn that there is one.
+ * Each owner gets a separate lease for a session: a caller who is not the owner does not wait for the owner's turn, and
+ * does not learn about it.
  */
 function leaseName(sessionId: string, owner: string | undefined): string {
   return owner === undefined ? sessionId : digestOf(JSON.stringify([sessionId, owner]))
@@ -56,13 +56,13 @@ function keep(control: TurnControl, sessionId: string, giveBack: () => Promise<v
   const contention = control.contend()
   contention.leases ??= new Map()
   contention.leases.set(sessionId, giveBack)
-  // It came too late: the turn was settled when it was aborted.
+  // The lease came too late: the aborted turn has already settled.
   if (control.work.signal.aborted) giveBackLeases(control)
 }
 
 /**
- * Gives the leases of a turn back. Does not throw, and nobody waits for it: the reply is settled, and a lease that
- * is not given back expires.
+ * Releases the leases of a turn. Does not throw and is not awaited: the reply is final, and a lease that is not
+ * released expires.
  *
  * @param kept - The session whose lease the turn keeps. Default: none.
  */

@@ -1,4 +1,4 @@
-/** What becomes of a turn whose model did not answer: the hooks of the step, and then of the flow, may say. */
+/** Handles a turn whose model did not answer: the hooks of the step, and then of the flow, may decide. */
 import { flowCodeError, type ModelBlockedError } from '../../../errors/engine-errors.js'
 import { FlowError } from '../../../errors/flow-error.js'
 import type { Step } from '../../../flow/step.js'
@@ -11,7 +11,7 @@ import type { TurnView } from './turn-view.js'
 /**
  * Calls `onModelError` or `onModelBlocked` of the step, then of the flow, until one returns a transition.
  *
- * @throws The error, where neither returns one, or there is no hook for it.
+ * @throws the error, if neither returns one, or there is no hook for it
  */
 export async function recoverFromModel(
   control: TurnControl,

@@ -1,6 +1,4 @@
-/**
- * The models of a turn: those of the flow and of each model step, resolved and checked before the session is loaded.
- */
+/** Resolves and checks the models of the flow and of each model step before the session is loaded. */
 import { flowCodeError, invalidInput } from '../../../errors/engine-errors.js'
 import { checkTimeout } from '../../../flow/check-declarations.js'
 import type { Flow } from '../../../flow/flow.js'
@@ -15,8 +13,8 @@ import { outputOf } from './structured-output.js'
 /**
  * Resolves the model of every model step, and gives it to the steps. Each choice is resolved once.
  *
- * @throws `InvalidInputError` for a model that cannot be used; `FlowCodeError` for a step without a model, and for an
- * `output` or a time limit that cannot be used.
+ * @throws `InvalidInputError` for an invalid model; `FlowCodeError` for a step without a model, and for an invalid
+ * `output` or time limit
  */
 export function resolveModels(
   models: ModelRegistry,

@@ -1,6 +1,6 @@
 /**
- * A model step: calls the model, runs the tools that it calls, and goes on until there is an answer or a transition.
- * Every tool call gets a result in memory, whatever becomes of it.
+ * Runs a model step: calls the model, runs the tools that it calls, and repeats until there is an answer or a
+ * transition. Every tool call gets a result in memory, even if it fails.
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import { message, namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
@@ -26,22 +26,22 @@ type Tools = ReadonlyMap<string, Tool>
 
 const noTools: Tools = new Map()
 
-/** How a model step ended: with a text that was sent as it was stored, or with a transition. */
+/** The end of a model step: a text that was sent as stored, or a transition. */
 export type ModelStepOutcome = { readonly text: string } | { readonly transition: Transition }
 
-/** Why the model has to answer again: its answer has not the form of `output`, or `onReply` wants another. */
+/** Why the model must answer again: its answer does not fit `output`, or `onReply` wants another. */
 interface Rejection {
   readonly reason: 'output' | 'reply'
   readonly problem: string
 }
 
-/** A model step that runs. */
+/** A running model step. */
 interface Running {
   readonly control: TurnControl
   readonly draft: TurnDraft
   readonly turn: TurnView
   readonly step: Step
-  /** Of the step's memory. */
+  /** The namespace of the step's memory. */
   readonly namespace: string
 }
 
@@ -59,8 +59,8 @@ export async function runModelStep(
   let repairs = 0
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
-    // Flow code mostly returns at once. Then there is no wait, in which the turns of all other sessions would run
-    // first: decision 0030 says what that costs.
+    // Flow code usually returns synchronously. Then there is no `await`, during which the turns of all other sessions
+    // would run first: see decision 0030 for the cost.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
     control.work.check()
@@ -100,10 +100,10 @@ function questionOf(
 }
 
 /**
- * Runs the tools that an answer calls, or has the step decide about its text.
+ * Runs the tools that an answer calls, or lets the step decide about its text.
  *
- * @param repairs - How often the model was asked again because an answer did not have the form of `output`.
- * @returns How the step ended; where the model has to answer again, why, or `undefined` after tools.
+ * @param repairs - How often the model was asked again because an answer did not fit `output`.
+ * @returns the end of the step; or the reason if the model must answer again; or `undefined` after tools
  */
 function useAnswer(
   running: Running,
@@ -123,14 +123,14 @@ function useAnswer(
   )
 }
 
-/** @throws `LimitExceededError` before any call of an answer runs that asks for too many. */
+/** @throws `LimitExceededError` if an answer asks for too many calls, before any of them runs */
 function countToolCalls({ engine: { limits } }: TurnControl, draft: TurnDraft, calls: number): void {
   draft.askedToolCalls += calls
   if (draft.askedToolCalls <= limits.maxToolCallsPerTurn) return
   throw limitExceeded(limits, 'maxToolCallsPerTurn', `The number of tool calls in step '${draft.stepId}'`)
 }
 
-/** The tools of the flow and of the step, by name: at once where flow code returns them at once. */
+/** The tools of the flow and of the step, by name; synchronous if flow code returns them synchronously. */
 function offeredTools({ flow, stepId }: TurnDraft, turn: TurnView, step: Step): Tools | PromiseLike<Tools> {
   const ofFlow = flow.tools(turn)
   const ofStep = isPromise(ofFlow) ? ofFlow.then(() => step.tools(turn)) : step.tools(turn)
@@ -152,7 +152,7 @@ function definitionsOf(tools: Tools): readonly ToolDefinition[] {
   return Array.from(tools.values(), ({ name, description, inputSchema }) => ({ name, description, inputSchema }))
 }
 
-/** The system prompt of a call; `undefined` where it is empty. */
+/** The system prompt of a call; `undefined` if it is empty. */
 function systemPrompt(prompt: unknown, draft: TurnDraft): string | undefined {
   if (typeof prompt !== 'string') throw flowCodeError(`prompt of step '${draft.stepId}' must return a string.`)
   const { addedPrompt } = draft
@@ -160,7 +160,7 @@ function systemPrompt(prompt: unknown, draft: TurnDraft): string | undefined {
   return prompt === '' ? addedPrompt : `${prompt}\n\n${addedPrompt}`
 }
 
-/** The texts of an answer. What its provider wants to read again is left out: nothing follows an answer. */
+/** The texts of an answer. Provider data is left out, because no call follows an answer. */
 function spokenParts({ parts }: ModelAnswer): readonly TextPart[] {
   const texts = parts.filter((part) => part.type === 'text')
   return texts.map((part) =>
@@ -168,7 +168,7 @@ function spokenParts({ parts }: ModelAnswer): readonly TextPart[] {
   )
 }
 
-/** Reads an answer without tool calls, and has the step's `onReply` decide about it. */
+/** Reads an answer without tool calls, and lets the step's `onReply` decide about it. */
 async function takeAnswer(
   running: Running,
   answer: ModelAnswer,
@@ -193,7 +193,7 @@ async function takeAnswer(
   const reply = isPromise(returned) ? await returned : returned
   control.work.check()
   if (typeof reply === 'string') {
-    // Memory has the text that was sent.
+    // Memory stores the sent text.
     memory.append(namespace, textMessage('assistant', reply, turn.number))
     return { text: reply }
   }
@@ -207,7 +207,7 @@ async function takeAnswer(
   return { transition: reply }
 }
 
-/** Puts an answer that was rejected into memory, and after it why: the model answers again. */
+/** Puts a rejected answer and the reason into memory; the model answers again. */
 function reject(
   { control, draft, namespace }: Running,
   { resolved }: ModelAnswer,

@@ -1,7 +1,4 @@
-/**
- * From the current step to the end of the turn: runs steps and applies transitions, until there is a reply. It changes
- * the draft and nothing else.
- */
+/** Runs steps and applies transitions, from the current step until there is a reply. It changes only the draft. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { BaseStep } from '../../../flow/base-step.js'
 import { namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
@@ -24,7 +21,7 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
   if (draft.currentStep !== null) {
     control.emit('step:resume', { step: draft.currentStep })
     const returned: unknown = draft.steps.require(draft.currentStep).onRestore(turn)
-    // Most hooks are not overridden and return nothing: there is nothing to wait for.
+    // Most hooks are not overridden and return nothing, so there is nothing to await.
     if (returned !== undefined) refuseTransition(await returned, 'onRestore', draft.currentStep)
     control.work.check()
   }
@@ -32,14 +29,14 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
   const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
   if (transition !== undefined) {
     await follow(control, draft, turn, transition, 'onMessage')
-    // Neither the message nor the answer is for a model.
+    // No model needs the message or the answer.
     if (transition.fields.kind !== 'go' && draft.answer !== undefined)
       draft.answer = { ...draft.answer, remembered: true }
   } else if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
   await runToReply(control, draft, turn)
 }
 
-/** Runs steps until the draft has its reply, from what `onError` of the flow returned. */
+/** Runs steps until the draft has its reply, starting with the result of the flow's `onError`. */
 export async function runStepsAfterError(
   control: TurnControl,
   draft: TurnDraft,
@@ -50,7 +47,7 @@ export async function runStepsAfterError(
   await runToReply(control, draft, turn)
 }
 
-/** What `onMessage` of the flow returns, where the user sent something. */
+/** The result of the flow's `onMessage`, if the user sent anything. */
 async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
   if (turn.message === '' && turn.attachments.length === 0) return undefined
   const returned: unknown = await draft.flow.onMessage(turn)
@@ -58,13 +55,13 @@ async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnVi
   return transitionOf(returned, 'onMessage', control.flowName)
 }
 
-/** What a hook of the flow returned. */
+/** The result of a flow hook. */
 export function transitionOf(returned: unknown, hook: string, flowName: string): Transition | undefined {
   if (returned === undefined || Transition.isInstance(returned)) return returned
   throw flowCodeError(`${hook} of flow '${flowName}' must return nothing or a transition.`)
 }
 
-/** Applies the transition that a hook of the flow returned. */
+/** Applies the transition that a flow hook returned. */
 async function follow(
   control: TurnControl,
   draft: TurnDraft,
@@ -126,12 +123,12 @@ async function runLogicStep(
 }
 
 /**
- * Takes over the reply of a transition.
+ * Applies the reply of a transition.
  *
  * @param from - The step that returned it.
- * @param place - Where it was returned, for error messages.
- * @param owner - Whose code returned it, for error messages.
- * @returns The step to move to; `undefined` where the conversation remains in its step.
+ * @param place - The function that returned it, for error messages.
+ * @param owner - The step or flow that returned it, for error messages.
+ * @returns the step to move to; `undefined` if the conversation stays in its step
  */
 function applyTransition(
   draft: TurnDraft,
@@ -161,7 +158,7 @@ function applyTransition(
 /**
  * Leaves the current step, if there is one, enters another, and applies what its `onEnter` returns.
  *
- * @param transition - What led there. Default: the session begins.
+ * @param transition - The transition that led there. Default: the session begins.
  */
 async function move(
   control: TurnControl,
@@ -195,7 +192,7 @@ function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: 
   throw limitExceeded(engine.limits, 'maxTransitionsPerTurn', problem)
 }
 
-/** Applies what `onEnter` of a step returned. */
+/** Applies the result of a step's `onEnter`. */
 async function applyEntered(
   control: TurnControl,
   draft: TurnDraft,
@@ -217,7 +214,7 @@ async function applyEntered(
   if (target !== undefined) await move(control, draft, turn, target, returned)
 }
 
-/** An end step is where `finish` leads: what it says is the closing reply, and there is no further move. */
+/** `finish` leads to an end step. Its reply is the closing one, and there is no further move. */
 function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
   const { reply, contentType, encoding } = fields
   if (reply !== undefined) draft.answer = { text: reply, from: stepId, remembered: false, contentType, encoding }
@@ -229,7 +226,7 @@ function refuseTransition(returned: unknown, hook: string, stepId: string): void
   throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
 }
 
-/** Puts a reply that no model made into the memory of the model step that it belongs to, so that its model knows it. */
+/** Puts a reply that was not made by a model into the memory of its model step, so that the model knows it. */
 function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   const { answer, steps, memory } = draft
   if (answer === undefined || answer.remembered) return
@@ -240,7 +237,7 @@ function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
-  // Where a transition sent the very text that the model had said, it is in memory already.
+  // If a transition sent exactly the model's text, memory already has it.
   const last = memory.last(namespace)
   const part = last?.parts[0]
   if (last?.role === 'assistant' && last.parts.length === 1 && part?.type === 'text' && part.text === text) return

@@ -1,4 +1,4 @@
-/** Answers that must have a form: how the form is described to the model, and whether an answer has it. */
+/** Structured answers: describes the form to the model, and checks an answer against it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowCodeError, flowCodeError } from '../../../errors/engine-errors.js'
 import { jsonSchemaOf } from '../../../flow/json-schema.js'
@@ -7,11 +7,11 @@ import type { ModelOutputSchema } from '../../../model/model-provider.js'
 import { issueText } from '../../../model/schema-issues.js'
 import { toToolName } from '../../../util/patterns.js'
 
-/** An answer that was read: its value, or what is wrong with it, in words that the model reads. */
+/** A parsed answer: its value, or its problem in words for the model. */
 export type ReadOutput = { readonly value: unknown } | { readonly problem: string }
 
 /**
- * The description of the `output` of a step for the model; `undefined` where the step has none.
+ * The description of a step's `output` for the model; `undefined` if the step has none.
  *
  * @throws {@link FlowCodeError}
  */
@@ -28,7 +28,7 @@ export function outputOf(step: Step<object, unknown>, stepId: string): ModelOutp
 /**
  * Reads an answer.
  *
- * @throws What the schema throws; {@link FlowCodeError} where it returns neither a value nor issues.
+ * @throws any error of the schema; {@link FlowCodeError} if it returns neither a value nor issues
  */
 export async function readOutput(schema: StandardSchemaV1, text: string, stepId: string): Promise<ReadOutput> {
   let json: unknown

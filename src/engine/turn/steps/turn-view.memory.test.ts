@@ -141,7 +141,7 @@ describe('turn.memory', () => {
     await conversation.say('a')
     conversation.expectError(
       'FLOW_ERROR',
-      "turn.memory needs the name of a memory where the current step is not a model step. Memories of flow 'Test': Ask.",
+      "turn.memory needs the name of a memory if the current step is not a model step. Memories of flow 'Test': Ask.",
     )
   })
 

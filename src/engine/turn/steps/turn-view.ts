@@ -11,7 +11,7 @@ import type { TurnControl } from '../control/turn-control.js'
 import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
 
-/** A turn under way, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
+/** A running turn, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
 export class TurnView implements Turn {
   message: string
   entered = false
@@ -23,7 +23,7 @@ export class TurnView implements Turn {
   readonly #draft: TurnDraft
   #context: { readonly of: object; readonly merged: JsonObject } | undefined
 
-  /** @param error - Why the turn failed, after a failure that the flow answers for. */
+  /** @param error - The error of the turn, if the flow answers for a failure. */
   constructor(control: TurnControl, draft: TurnDraft, error?: FlowError) {
     this.#control = control
     this.#draft = draft
@@ -33,9 +33,7 @@ export class TurnView implements Turn {
     this.error = error
   }
 
-  /**
-   * Notes that a step was entered. @param message - Put in place of what the user said. Default: what the user said.
-   */
+  /** Notes that a step was entered. @param message - Replaces the user's message. Default: the user's message. */
   enter(message: string | undefined): void {
     this.entered = true
     this.message = message ?? this.#control.input.userMessage
@@ -58,7 +56,7 @@ export class TurnView implements Turn {
     const { flow, base } = this.#draft
     const own = flow.context
     if (this.#context?.of !== own) {
-      // What the turn began with is checked and frozen; what was added since is the flow's own object.
+      // The initial context is checked and frozen; later additions are the flow's own objects.
       const isUnchanged = own === base.flow.context
       const stored = isUnchanged ? base.flow.context : storableContext(own, this.#control.engine.limits)
       this.#context = { of: own, merged: deepFreeze({ ...stored, ...this.#control.input.serverContext }) }
@@ -69,9 +67,9 @@ export class TurnView implements Turn {
   addContext(value: Readonly<Record<string, unknown>>): void {
     if (!isPlainObject(value)) throw flowCodeError('turn.addContext: value must be a plain object.')
     const { flow } = this.#draft
-    // Code of a turn that failed may go on while the flow answers for the failure.
+    // Code of a failed turn may continue while the flow answers for the failure.
     if (this.#control.draft !== this.#draft) return
-    // A copy that is checked at once: here the code that is at fault is on the stack.
+    // A copy that is checked at once, while the faulty code is on the stack.
     Flow.setContext(flow, storableContext({ ...flow.context, ...value }, this.#control.engine.limits))
   }
 
@@ -128,7 +126,7 @@ export class TurnView implements Turn {
     })
   }
 
-  /** The namespace of the current step, where that is a model step. */
+  /** The namespace of the current step, if that is a model step. */
   get #ownNamespace(): string | undefined {
     const { currentStep, steps } = this.#draft
     const step = currentStep === null ? undefined : steps.get(currentStep)
@@ -145,7 +143,7 @@ export class TurnView implements Turn {
       throw flowCodeError(`turn.memory: flow '${flowName}' has no memory '${String(name)}'. Its memories: ${list}.`)
     }
     throw flowCodeError(
-      `turn.memory needs the name of a memory where the current step is not a model step. Memories of flow '${flowName}': ${list}.`,
+      `turn.memory needs the name of a memory if the current step is not a model step. Memories of flow '${flowName}': ${list}.`,
     )
   }
 
@@ -153,7 +151,7 @@ export class TurnView implements Turn {
     const { engine, ids } = this.#control
     const step = this.#draft.currentStep
     const write = async (): Promise<void> => engine.logger[level](text, { ...ids, step, ...fields })
-    // A logger that throws or rejects must not touch the turn.
+    // A logger that throws or rejects must not affect the turn.
     write().catch(() => undefined)
   }
 }

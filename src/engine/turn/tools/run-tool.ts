@@ -1,6 +1,6 @@
 /**
- * One tool call: the tool is found, its arguments are validated, and it runs within its time. A mistake of the model is
- * returned to the model; a failure of the tool fails the turn.
+ * Runs one tool call: finds the tool, validates its arguments, and runs it within its time limit. A mistake of the
+ * model is returned to the model; a failure of the tool fails the turn.
  */
 import { elapsedMs, monotonicTime } from '../../../config/clock.js'
 import { LimitExceededError, toolError } from '../../../errors/engine-errors.js'
@@ -22,7 +22,7 @@ import { isOfAnotherTurn } from '../control/flow-code-failure.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 
-/** The outcome of a call: a result for the model, and a transition where the tool moved the conversation. */
+/** The outcome of a call: a result for the model, and a transition if the tool moved the conversation. */
 export interface ToolOutcome {
   readonly result: ToolResultPart
   readonly transition?: Transition
@@ -43,15 +43,15 @@ export interface CallingStep {
   readonly draft: TurnDraft
   readonly turn: Turn
   readonly step: Step
-  /** What the step offers, by name. */
+  /** The offered tools, by name. */
   readonly tools: ReadonlyMap<string, Tool>
 }
 
 /**
  * Runs one call.
  *
- * @param together - Aborts when another call that runs at the same time has failed. This one then fails with the same
- * error, whatever its tool still does. Default: no other call runs.
+ * @param together - Aborts when another parallel call has failed. This call then fails with the same error, even if its
+ * tool is still running. Default: no other call runs.
  */
 export async function runTool(calling: CallingStep, call: ToolCallPart, together?: AbortSignal): Promise<ToolOutcome> {
   const { control, draft, tools } = calling
@@ -83,7 +83,7 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
   }
 }
 
-/** What `running` settles with, or the reason of a signal that aborts before. */
+/** The outcome of `running`, or the reason of a signal that aborts first. */
 function unlessAborted<T>(running: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stopListening = onAbort(signal, () => reject(signal.reason))
@@ -104,13 +104,13 @@ async function validateAndExecute(
   if (call.invalidInput !== undefined) {
     return { result: toolResult(call, `Invalid arguments: ${call.invalidInput}`, true) }
   }
-  // Before anything is awaited: calls that run together count in the order of the model.
+  // Before any `await`, so that parallel calls count in the model's order.
   draft.toolCalls ??= []
   const number = draft.toolCalls.push(call)
   try {
     if (tool.input !== undefined) {
       const validating = tool.input['~standard'].validate(args)
-      // Most schemas answer at once, and there is nothing to wait for.
+      // Most schemas are synchronous, so there is nothing to await.
       const validated = isPromise(validating) ? await validating : validating
       control.work.check()
       together?.throwIfAborted()
@@ -137,7 +137,7 @@ function outcomeOf(control: TurnControl, tool: Tool, call: ToolCallPart, returne
   return returnsToModel(returned) ? { result } : { result, transition: returned }
 }
 
-/** Warns the author of a tool without a schema that the model calls it with arguments: nothing has checked them. */
+/** Warns the author of a tool without a schema that the model calls it with unchecked arguments. */
 function warnOfArguments({ control, draft }: CallingStep, { toolName, toolCallId, input }: ToolCallPart): void {
   if (Object.keys(input ?? {}).length === 0) return
   const { logger } = control.engine
@@ -177,10 +177,10 @@ function textResult(control: TurnControl, call: ToolCallPart, text: string, isEr
 
 function tooLarge(call: ToolCallPart, { maxToolResultBytes }: EngineLimits): ToolResultPart {
   const limit = `the limit maxToolResultBytes (${maxToolResultBytes})`
-  return toolResult(call, `The tool was run, but its result is left out: it exceeds ${limit}. Ask for less.`, true)
+  return toolResult(call, `The tool ran, but its result is left out because it exceeds ${limit}. Ask for less.`, true)
 }
 
-/** How long a call may take, and the error for one that takes longer. */
+/** The time limit of a call, and the error for exceeding it. */
 function timeLimitOf(
   { control, draft, step }: CallingStep,
   tool: Tool,
@@ -203,7 +203,9 @@ function timeLimitOf(
   }
 }
 
-/** See {@link ToolCall.idempotencyKey}. Most tools do not ask for it. @param number - Of the call, in its turn. */
+/**
+ * See {@link ToolCall.idempotencyKey}. Most tools do not use it. @param number - The number of the call in its turn.
+ */
 function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: ToolCallPart, number: number): string {
   const { toolName } = call
   const input = canonicalJson(call.input)
@@ -213,7 +215,7 @@ function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: Tool
 }
 
 /**
- * Runs `execute` under `toolTimeoutMs`. A result that comes later is ignored. @param number - Of the call, in its turn.
+ * Runs `execute` under `toolTimeoutMs`. A later result is ignored. @param number - The number of the call in its turn.
  */
 function withinTime(
   calling: CallingStep,

@@ -153,7 +153,7 @@ describe('a move of a call that runs with others', () => {
     conversation.expectReply('At Next.')
     expect(await resultsOf(conversation)).toEqual([
       'tool: first = "Done."',
-      'tool: second failed "The tool was run, but its move was not made: an earlier call moved the conversation on."',
+      'tool: second failed "The tool ran, but its transition was ignored: an earlier call already changed the step."',
       'tool: third = 3',
     ])
   })

@@ -1,19 +1,19 @@
 /**
- * The tool calls of one answer: one after the other, or together where each tool allows it. Every call gets a result in
- * memory, in the order of the calls. `run-tool.ts` runs one call.
+ * Runs the tool calls of one answer: one after the other, or in parallel if every tool allows it. Every call gets a
+ * result in memory, in the order of the calls. `run-tool.ts` runs one call.
  */
 import { message } from '../../../flow/conversation-memory.js'
 import type { Transition } from '../../../flow/transition.js'
 import type { ToolCallPart } from '../../../model/message.js'
 import { type CallingStep, runTool, type ToolOutcome, toolResult } from './run-tool.js'
 
-/** The result of a call whose move came too late. */
-const moveNotMade = 'The tool was run, but its move was not made: an earlier call moved the conversation on.'
+/** The result of a call whose transition was ignored. */
+const moveNotMade = 'The tool ran, but its transition was ignored: an earlier call already changed the step.'
 
 /**
  * Runs the calls of an answer, and puts their results into memory.
  *
- * @returns The move to make: that of the first call, in the order of the calls, whose tool returned one.
+ * @returns the transition of the first call, in the order of the calls, whose tool returned one
  */
 export function runTools(
   calling: CallingStep,
@@ -24,7 +24,7 @@ export function runTools(
   return (isParallel ? runTogether : runInOrder)(calling, calls, namespace)
 }
 
-/** After a move the other calls are not run. */
+/** After a transition the other calls do not run. */
 async function runInOrder(
   calling: CallingStep,
   calls: readonly ToolCallPart[],
@@ -38,7 +38,7 @@ async function runInOrder(
       draft.memory.append(namespace, message('tool', [skipped], turn.number))
       continue
     }
-    // A slow reader of the stream delays tools, as it delays text.
+    // A slow reader of the stream delays tools, like text.
     if (control.stream !== undefined) await control.stream.room()
     const outcome = await runTool(calling, call)
     draft.memory.append(namespace, message('tool', [outcome.result], turn.number))
@@ -48,8 +48,8 @@ async function runInOrder(
 }
 
 /**
- * Each call runs to its end, also after another one has returned a move. Where one fails the turn, the signals of the
- * others abort, and the turn fails with the error of the first that failed.
+ * Each call runs to its end, even after another one returned a transition. If one fails the turn, the signals of the
+ * others abort, and the turn fails with the first error.
  */
 async function runTogether(
   calling: CallingStep,
