@@ -96,7 +96,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'adapters/chat': {
     decides: 'chats that a client names: whose they are, which turn answers a message, who reads it',
     // The body, CORS and `authorize` of a chat are those of the other routes:
-    // docs/decisions/0171-one-way-from-chats-to-the-engine.md.
+    // docs/decisions/chats.md.
     areas: ['src/(root)', 'adapters/fetch'],
     files: [...checks, 'src/util/digest.ts'],
     packages: [],
@@ -122,7 +122,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   'adapters/d1': {
     decides: 'sessions in a D1 database',
-    // What stores over a backend share: docs/decisions/0158-stores-beside-keyv-share-its-chunks.md.
+    // What stores over a backend share: docs/decisions/serverless-stores.md.
     areas: ['src/(root)', 'src/stores/keyv'],
     files: checks,
     packages: [],
@@ -148,7 +148,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   },
   'adapters/upstash': {
     decides: 'sessions in Upstash Redis over HTTP',
-    // The layout and the scripts are those of Redis: docs/decisions/0161-upstash-runs-the-scripts-of-redis.md.
+    // The layout and the scripts are those of Redis: docs/decisions/serverless-stores.md.
     areas: ['src/(root)', 'src/stores/keyv'],
     files: checks,
     // Not even for types: what is used of a client is declared there.

@@ -3,7 +3,7 @@
  * for what else they share. A module costs a runtime a third of a millisecond to find and load: sixty of them would
  * cost more than all that is in them. What the root is made of is compressed best as one text, in the order of
  * `src/index.ts`. The packages that the root needs at run time are in that file, too: as imports they make loading it
- * half as long again (docs/decisions/0029-two-packages-at-run-time.md). The types stay one file for each source; tsc
+ * half as long again (docs/decisions/root-size.md). The types stay one file for each source; tsc
  * writes those, after it has checked everything.
  */
 import { readFileSync } from 'node:fs'

@@ -51,5 +51,5 @@ export const groups = groupsOf(readFileSync(`${root}README.md`, 'utf8'))
 /** What is wrong with them. */
 export const problems = problemsOf(groups, markdownIn('docs'))
 
-/** The records of decisions. They are pages below that of the decisions, and are not in the navigation. */
+/** The pages on decisions. They are below the page that lists them, and not in the navigation. */
 export const decisions = markdownIn(records).filter((page) => !page.endsWith('/README.md'))

@@ -36,7 +36,7 @@ function namePage(document, path) {
   document.relevanceBoost = isRecord(document) ? recordBoost : guideBoost
 }
 
-/** Puts the records of decisions below the page that lists them. */
+/** Puts the pages on decisions below the page that lists them. */
 function moveRecords(project) {
   const documents = project.documents ?? []
   const parent = documents.find((document) => document.name === 'Decisions')

@@ -1,6 +1,6 @@
 /**
  * Maps a chat to its session. The client makes chat IDs and the engine makes session IDs; the mapping is used if the
- * client does not send a session ID (docs/decisions/0170-a-chat-belongs-to-its-owner.md).
+ * client does not send a session ID (docs/decisions/chats.md).
  */
 
 /** A chat: its ID means nothing without the other two. */

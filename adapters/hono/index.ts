@@ -82,7 +82,7 @@ function noRoute({ req: { matchedRoutes, routeIndex } }: Context): NoRoute {
 /**
  * Hono does not expose its version, so this checks for a method that `Hono` has since 4.13. `matchedRoutes` of the
  * request is deprecated and may vanish, but the function of `hono/route` is missing in older versions, so its import
- * would fail before this check (docs/decisions/0169-peers-that-install-beside-anything.md).
+ * would fail before this check (docs/decisions/deployments.md).
  */
 function checkVersion(app: Hono): void {
   if ('query' in app && 'matchedRoutes' in HonoRequest.prototype) return

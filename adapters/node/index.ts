@@ -2,7 +2,7 @@
  * The entry point `turnkeeper/node`: a Fetch handler as a listener of Node's `http`, and so as middleware of frameworks
  * built on it. `@hono/node-server` converts messages to requests and responses to bytes. This module finds the full
  * path of a request below a mount, and its body if a body parser has already read it
- * (docs/decisions/0168-a-listener-for-node-frameworks.md).
+ * (docs/decisions/deployments.md).
  *
  * @module turnkeeper/node
  */

@@ -1,6 +1,6 @@
 /**
  * The entry point `turnkeeper/upstash`: sessions in Upstash Redis over HTTP, for runtimes without TCP. It uses the data
- * layout and the scripts of the Redis driver (docs/decisions/0161-upstash-runs-the-scripts-of-redis.md).
+ * layout and the scripts of the Redis driver (docs/decisions/serverless-stores.md).
  *
  * @module turnkeeper/upstash
  */

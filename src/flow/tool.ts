@@ -20,8 +20,8 @@ export interface ToolCall {
   /**
    * A key for the service that the tool calls. It is the same if the turn is repeated after a rollback, a cancellation
    * or a crash, and different for any other call. It is derived from the session, the number of the turn, the tool, the
-   * arguments as the model wrote them, and the number of equal calls earlier in the turn. It does not use {@link
-   * ToolCall.id}, which a model generates again each time.
+   * arguments as the model wrote them, and the number of equal calls earlier in the turn. It does not use
+   * {@link ToolCall.id}, which a model generates again each time.
    *
    * @example
    * ```ts

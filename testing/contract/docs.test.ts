@@ -124,9 +124,7 @@ describe('links and paths', () => {
   })
 
   test('every source path that is named exists', () => {
-    // A record of a decision keeps the paths of its day.
-    const current = pages.filter((page) => !page.startsWith('docs/decisions/'))
-    const named = current.flatMap((page) =>
+    const named = pages.flatMap((page) =>
       Array.from(read(page).matchAll(/`((?:src|adapters|testing|examples|docs)\/[\w./-]+)`/g), ([, path = '']) => path),
     )
     expect(named.length).toBeGreaterThan(20)

@@ -327,8 +327,8 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * Kills the process, as with `kill -9`, after the next run of an effect: the work of `turn.once` with this name, or
-   * the tool with this name. The client gets no reply; a new process continues over the same data, as after a {@link
-   * restart}.
+   * the tool with this name. The client gets no reply; a new process continues over the same data, as after a
+   * {@link restart}.
    *
    * @param options - `before`: the write that the death prevents. `'commit'`: the turn is lost. `'result'`: the result
    * of the effect is lost too, so a repeat of its work gets `uncertain`. Default `'commit'`.

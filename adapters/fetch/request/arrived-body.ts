@@ -2,7 +2,7 @@
  * A fast path for a body that a Node server has already received. `Content-Length` does not bound the body of a
  * `Request`: middleware that inflates a body may leave the header unchanged, so the bytes must be counted. The buffer
  * of a socket's message can be measured, and most bodies have fully arrived by the time they are read. All others are
- * read as a stream, which costs far more CPU (docs/decisions/0130-what-a-body-may-cost.md).
+ * read as a stream, which costs far more CPU (docs/decisions/http-adapter.md).
  */
 
 /** The used part of Node's `IncomingMessage`. `readableFlowing` is `null` until a read begins. */

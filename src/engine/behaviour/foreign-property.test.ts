@@ -21,7 +21,7 @@ const scenes: fc.Arbitrary<Scene> = fc
     ownersTurns: fc.array(fc.record({ isKeyed: fc.boolean(), atMs: times }), { maxLength: 3 }),
     requests: fc.array(request, { minLength: 1, maxLength: 5 }),
   })
-  // A session whose owner cannot be read belongs to those without an owner: see docs/decisions/0136.
+  // A session whose owner cannot be read belongs to those without an owner: see docs/decisions/owners.md.
   .filter(({ condition, requests }) => condition !== 'unreadable' || requests.every(({ by }) => by !== undefined))
 
 test('nothing but session:foreign differs between a session of another owner and an ID that nobody has', async () => {

@@ -163,8 +163,8 @@ export interface RunResponseType {
   /** Whether the turn ran without an error. */
   readonly success: boolean
   /**
-   * Whether the session ended. Always `true` on a failure, even if the session goes on: see {@link
-   * ExecuteResult.sessionState}.
+   * Whether the session ended. Always `true` on a failure, even if the session goes on: see
+   * {@link ExecuteResult.sessionState}.
    */
   readonly completed: boolean
   /** The text for the user, or the text of the failure. */
@@ -259,7 +259,7 @@ export type FailedTurn = {
 }
 
 /**
- * See {@link ExecuteResult.sessionState}.
+ * See `ExecuteResult.sessionState`.
  *
  * @inline
  */

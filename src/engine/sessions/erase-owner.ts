@@ -1,4 +1,7 @@
-/** Removes every session of an owner. Other stored data contains nothing about the owner: see decision 0141. */
+/**
+ * Removes every session of an owner. Other stored data contains nothing about the owner: see
+ * docs/decisions/listing-and-erasure.md.
+ */
 import { atMost } from '../core/at-most.js'
 import type { EngineContext } from '../core/engine-context.js'
 import { longestTurnMs } from '../core/engine-limits.js'

@@ -10,7 +10,7 @@ const emptySession = 3072
 
 /**
  * Bytes of memory for each byte of JSON: a text with one letter beyond Latin-1 takes two for each of its letters.
- * Measured in docs/decisions/0135-a-byte-of-json-counts-two.md.
+ * Measured in docs/decisions/memory-store.md.
  */
 const perJsonByte = 2
 

@@ -33,17 +33,7 @@ const subpaths = [
   'turnkeeper/upstash',
   'turnkeeper/testing',
 ]
-/**
- * For all that the root exports. What an application takes of it is less, and has the same bound. It was 36 KiB before
- * sessions were bounded: cut lists, attachments beside messages and two layouts took 3. Conversations that survive
- * failures and releases took 9: states of sessions, rollback, `onError` and `onMessage`, migrations, locks that are
- * taken over, tools side by side. Safe retries take the rest: idempotency keys with SHA-256, effects, `busy` and
- * `cancel`, streams that readers come back to. What makes an engine safe to expose took 7 more:
- * docs/decisions/0151-the-root-may-weigh-66-kib.md. Sentences that name the fix took 1.5 more:
- * docs/decisions/0168-a-listener-for-node-frameworks.md; texts for traces half of one:
- * docs/decisions/0184-texts-in-spans.md. A log that names the calls of `turn.once` nobody awaited, and errors that say
- * what was given in place of an event, a flow or a number, took half of one.
- */
+/** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
 const maximumBytes = 66 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
@@ -172,7 +162,7 @@ describe('the sizes of the entry points', () => {
     expect(isRight, `Write \`${cell}\` in the row of ${subpath} in docs/entry-points.md, under "size".`).toBe(true)
   })
 
-  // docs/decisions/0186-what-the-client-may-weigh.md.
+  // docs/decisions/client.md.
   test('turnkeeper/client is small enough for any page', async () => {
     expect(await kibOf('turnkeeper/client')).toBeLessThanOrEqual(5)
   })

@@ -60,7 +60,7 @@ export async function runModelStep(
   memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   for (;;) {
     // Flow code usually returns synchronously. Then there is no `await`, during which the turns of all other sessions
-    // would run first: see decision 0030 for the cost.
+    // would run first: see docs/decisions/turn-structure.md for the cost.
     const offered = offeredTools(draft, turn, step)
     const tools = isPromise(offered) ? await offered : offered
     control.work.check()
