@@ -179,13 +179,6 @@ describe('tables', () => {
     return new Map(Array.from(rows, ([, key = '', value = '']) => [key, value]))
   }
 
-  test('docs/http.md has the precise status of every code', () => {
-    const rows = rowsOf('docs/http.md')
-    for (const [code, { precise }] of Object.entries(errorFacts)) {
-      expect([code, rows.get(code)?.slice(0, 3)]).toEqual([code, String(precise)])
-    }
-  })
-
   test('docs/retries.md says after which codes the same request is sent again, and after which it is not', () => {
     const rows = Array.from(
       read('docs/retries.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm),
@@ -312,7 +305,21 @@ describe('the troubleshooting page', () => {
     expect(sentences.some((sentence) => isMadeBy("Flow class '<name>' is not registered.", sentence))).toBe(false)
   })
 
-  test('has each heading once, in a message of its own', () => {
+  test('has a table of the codes with their facts', () => {
+    const sessions = { aborts: 'aborted or rolled back', stays: 'unchanged, except effects', conflict: 'unchanged' }
+    const repeats = { yes: 'yes', no: 'no', unsure: 'if the state is `unknown`' }
+    const rows = Array.from(read(page).matchAll(/^\| `([A-Z_]+)` \| [^|]+ \| (.+) \|$/gm), ([, code, facts]) => [
+      code,
+      facts,
+    ])
+    const facts = Object.entries(errorFacts).map(([code, { precise, session, repeat }]) => [
+      code,
+      `${precise} | ${sessions[session]} | ${repeats[repeat]}`,
+    ])
+    expect(rows).toEqual(facts)
+  })
+
+  test('has each heading once', () => {
     expect(headings.filter((heading, index) => headings.indexOf(heading) !== index)).toEqual([])
   })
 
