@@ -76,7 +76,7 @@ export const failureRows: readonly FailureRow[] = [
     },
   },
   {
-    failure: 'Busy engine: as many turns are under way as `maxConcurrentTurns` allows',
+    failure: 'Busy engine: it already has `maxConcurrentTurns` turns',
     code: 'ENGINE_BUSY',
     status: { contract: 400, precise: 503 },
     session: asBefore,
