@@ -1,6 +1,7 @@
 /**
- * Images and files in the messages of a session. A message that came with bytes is stored with a reference to them, so
- * that the bytes can be removed without a change to the message. What a model gets is made here from both.
+ * Images and files in a session's messages. A message is stored with references to the bytes, which are kept in
+ * `attachments`: so the bytes can be removed and the message stays as it is. This module joins the two again for a
+ * model.
  */
 import type { AttachmentReference, FilePart, ImagePart, Message, MessagePart, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from './document-bytes.js'
@@ -9,28 +10,26 @@ import type { SessionAttachment, SessionDocument, SessionMemory } from './sessio
 
 type StoredPart = StoredMessage['parts'][number]
 
-/** Finds the bytes of an attachment, in base64; `undefined` where they were removed. */
+/** Finds the bytes of an attachment, in base64; `undefined` if they were removed. */
 export type FindAttachment = (id: string) => string | undefined
 
-/** Whether a part refers to bytes in `attachments` of the document. */
+/** Whether a part refers to bytes in the document's `attachments`. */
 export function isReference(part: StoredPart): part is AttachmentReference {
   return 'attachment' in part
 }
 
-/** A reference to the bytes of an image or a file. */
 export function referenceTo(part: ImagePart | FilePart, attachment: string): AttachmentReference {
   const { type, mediaType } = part
   const name = part.type === 'file' ? part.name : undefined
   return Object.freeze({ type, mediaType, ...(name === undefined ? {} : { name }), attachment })
 }
 
-/** Finds attachments in a list of them. */
 export function findIn(attachments: readonly SessionAttachment[]): FindAttachment {
   const byId = new Map(attachments.map(({ id, data }) => [id, data]))
   return (id) => byId.get(id)
 }
 
-/** Messages as a model gets them. Those without a reference are the stored ones. */
+/** Messages as a model receives them, with the bytes in place of the references. Other messages are not copied. */
 export function withAttachments(messages: readonly StoredMessage[], find: FindAttachment): readonly Message[] {
   return messages.map((message) => {
     if (!message.parts.some(isReference)) return message as Message
@@ -46,7 +45,7 @@ function resolved(reference: AttachmentReference, find: FindAttachment): Message
   return Object.freeze({ ...media, data } as MessagePart)
 }
 
-/** What a model reads in place of an image or a file whose bytes were removed. */
+/** The text that a model reads in place of an image or a file whose bytes were removed. */
 export function describeRemoved({ type, mediaType, name }: AttachmentReference): string {
   const kind = type === 'image' ? 'an image' : 'a file'
   const named = name === undefined ? kind : `${kind} '${name}'`
@@ -54,8 +53,8 @@ export function describeRemoved({ type, mediaType, name }: AttachmentReference):
 }
 
 /**
- * Moves bytes that stand in messages to `attachments`, and counts `bytes` anew. A document without such
- * bytes is returned as it is.
+ * Moves bytes that are still inside messages to `attachments`, and counts `bytes` again. Returns a document without
+ * such bytes as it is.
  */
 export function moveBytes(document: SessionDocument): SessionDocument {
   const { attachments = [], flow } = document
@@ -71,7 +70,7 @@ export function moveBytes(document: SessionDocument): SessionDocument {
   return { ...current, bytes: bytesOfLists(current) }
 }
 
-/** The IDs of all attachments, those whose bytes were removed included: a message may still refer to them. */
+/** The IDs of all attachments, also of removed ones to which a message still refers. */
 function usedIds({ attachments = [], flow }: SessionDocument): Set<string> {
   const used = referencedIds(Object.values(flow.memory).map(({ messages }) => messages))
   for (const { id } of attachments) used.add(id)
@@ -87,13 +86,12 @@ export function referencedIds(lists: readonly (readonly StoredMessage[])[]): Set
   return ids
 }
 
-/** A document whose messages refer to attachments has a list of them, even where a flow took it away. */
+/** Restores an empty `attachments` list that a flow removed although messages still refer to attachments. */
 function withList(document: SessionDocument): SessionDocument {
   if (document.attachments !== undefined || !hasPart(document, isReference)) return document
   return { ...document, attachments: shareList<SessionAttachment>([]) }
 }
 
-/** Whether any message of a document has a part of this kind. */
 function hasPart({ flow }: SessionDocument, isKind: (part: StoredPart) => boolean): boolean {
   return Object.values(flow.memory).some((memory) => isAnyPart(memory, isKind))
 }
@@ -107,7 +105,8 @@ function hasBytes(part: StoredPart): part is (ImagePart | FilePart) & { readonly
 }
 
 /**
- * A message with references in place of its bytes, which are added to `moved`: once, where several memories have them.
+ * A copy of the message with references in place of its bytes. Adds the bytes to `moved`, once even if several memories
+ * contain them.
  */
 function withReferences(message: StoredMessage, used: Set<string>, moved: SessionAttachment[]): StoredMessage {
   const { turn } = message
@@ -126,9 +125,9 @@ function withReferences(message: StoredMessage, used: Set<string>, moved: Sessio
 }
 
 /**
- * The bytes of a turn's next image or file, under an ID of its own.
+ * The bytes of a turn's next image or file, with a new ID.
  *
- * @param isUsed - Whether the session has an attachment with this ID, or had one to which a message still refers.
+ * @param isUsed - Whether an attachment has this ID, or a message still refers to a removed one with this ID.
  */
 export function newAttachment(turn: number, data: string, isUsed: (id: string) => boolean): SessionAttachment {
   let index = 0
@@ -136,7 +135,7 @@ export function newAttachment(turn: number, data: string, isUsed: (id: string) =
   return Object.freeze({ id: attachmentId(turn, index), turn, data })
 }
 
-/** The ID of an attachment. `index` is different for each one of a turn. */
+/** @param index - Different for each attachment of a turn. */
 export function attachmentId(turn: number, index: number): string {
   return `${turn}-${index}`
 }

@@ -1,30 +1,30 @@
 /**
- * A document's copy, as a store that writes JSON would give it back, in less time: lists that are known to be frozen
- * all the way down are shared, and a frozen copy shares what it has in common with the copy before it.
+ * Copies a document with the same result as a round trip through JSON, but faster: lists that are known to be deeply
+ * frozen are shared, and a frozen copy shares unchanged values with the previous copy.
  */
 import { isPlainObject, setOwn } from '../util/json.js'
 import { isFrozenList } from './lists/shared-lists.js'
 import type { SessionDocument } from './session-document.js'
 
-/** A copy of `document` that may be changed: it shares with it nothing but frozen lists. */
+/** A copy of `document` that may be changed. It shares only frozen lists with the original. */
 export function copyDocument(document: SessionDocument): SessionDocument {
   return copyOuterLevels(document, undefined, (value) => value)
 }
 
 /**
- * A copy of `document`, frozen all the way down.
+ * A deeply frozen copy of `document`.
  *
- * @param previous - Such a copy, of the document that `document` goes on from: what is the very same object in both is
- * shared. Default: nothing is.
+ * @param previous - A frozen copy of an earlier version of `document`. Objects that are identical in both are shared.
+ * Default: none are.
  */
 export function frozenCopy(document: SessionDocument, previous?: SessionDocument): SessionDocument {
   return copyOuterLevels(document, previous, Object.freeze)
 }
 
-/** Makes a copy what it is to be: returns it as it is, or frozen. */
+/** The last step of a copy: returns it unchanged, or frozen. */
 type Finish = <T extends object>(copy: T) => T
 
-/** The outer two levels are spread, one shape each: faster than the walk below, which meets all shapes. */
+/** Spreads the outer two levels, which have one shape each: faster than the walk below, which sees every shape. */
 function copyOuterLevels(
   document: SessionDocument,
   previous: SessionDocument | undefined,
@@ -39,7 +39,7 @@ function copyOuterLevels(
   return finish(copy as SessionDocument)
 }
 
-/** Puts copies in place of the values of `object`, and returns it. */
+/** Replaces the values of `object` by copies, and returns it. */
 function copyFields(object: object, previous: unknown, finish: Finish): object {
   const fields = object as Record<string, unknown>
   for (const key in fields) {
@@ -51,13 +51,13 @@ function copyFields(object: object, previous: unknown, finish: Finish): object {
   return object
 }
 
-/** JSON has no negative zero, and `null` in place of NaN and the infinities. */
+/** JSON has no negative zero, and writes `null` for NaN and the infinities. */
 function copyNumber(value: number): number | null {
   if (!Number.isFinite(value)) return null
   return value === 0 ? 0 : value
 }
 
-/** As JSON would carry it; `undefined` for what JSON leaves out. */
+/** The value after a round trip through JSON; `undefined` if JSON leaves it out. */
 function copyValue(value: unknown, previous: unknown, finish: Finish): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value
   if (typeof value === 'number') return copyNumber(value)
@@ -87,7 +87,7 @@ function copyObject(object: Record<string, unknown>, previous: unknown, finish: 
   return finish(copy)
 }
 
-/** The own property of what may be an object. */
+/** Reads an own property of a value that may not be an object. */
 function fieldOf(object: unknown, key: string): unknown {
   if (typeof object !== 'object' || object === null || !Object.hasOwn(object, key)) return undefined
   return (object as Record<string, unknown>)[key]

@@ -1,10 +1,9 @@
-/** How many bytes the lists of a document take as JSON: what the engine counts on from turn to turn in `bytes`. */
+/** The size of a document's lists as JSON. The engine keeps it up to date from turn to turn in `bytes`. */
 import { jsonSize } from '../util/json.js'
 import { listFields } from './document-lists.js'
 import { listBytes } from './lists/shared-lists.js'
 import type { SessionDocument, SessionEffects } from './session-document.js'
 
-/** Counts the bytes of all lists of a document anew. */
 export function bytesOfLists(document: SessionDocument): number {
   const { flow, effects } = document
   let bytes = effects === undefined ? 0 : jsonSize(effects)
@@ -13,7 +12,7 @@ export function bytesOfLists(document: SessionDocument): number {
   return bytes
 }
 
-/** How many bytes more effects take than those before. */
+/** By how many bytes the effects have grown. */
 export function addedBytesOfEffects(before: SessionEffects | undefined, after: SessionEffects): number {
   return jsonSize(after) - (before === undefined ? 0 : jsonSize(before))
 }

@@ -1,6 +1,6 @@
 /**
- * Which lists a document has, and under which names stores keep their chunks and saves hint at them. A list that the
- * document gets is declared here, or it does not compile; `effects`, which is a record, is beside them everywhere.
+ * The lists of a document, and their names in chunks and save hints. A new list of the document must be added here, or
+ * the code does not compile. `effects` is a record, so the callers handle it separately.
  */
 import type { SessionDocument } from './session-document.js'
 
@@ -11,17 +11,17 @@ type ListField = {
 
 const fields: Readonly<Record<ListField, true>> = { history: true, attachments: true, receipts: true }
 
-/** The lists that are fields of the document itself. Their names are those of the fields. */
+/** The lists that are fields of the document itself, named after the fields. */
 export const listFields: readonly ListField[] = Object.keys(fields) as ListField[]
 
 const memoryPrefix = 'memory:'
 
-/** The name of the list of messages of a memory namespace. */
+/** The name of the message list of a memory namespace. */
 export function memoryList(namespace: string): string {
   return memoryPrefix + namespace
 }
 
-/** The namespace in such a name; `undefined` for any other list. */
+/** The namespace in the name of a message list; `undefined` for any other list. */
 export function namespaceIn(list: string): string | undefined {
   return list.startsWith(memoryPrefix) ? list.slice(memoryPrefix.length) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The sessions of one engine: who holds the lock of a session, and the access to its document. It decides nothing about
- * turns. It counts the work under way, so that an engine that closes knows what to wait for.
+ * The sessions of one engine: their locks, and the access to their documents. It knows nothing about turns. It counts
+ * the active work, so that `close()` knows what to wait for.
  */
 import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
@@ -11,12 +11,12 @@ import { SessionLock } from './lock/session-lock.js'
 import { startWaitTimer } from './lock/wait-timer.js'
 import type { StoreAccess } from './store-access.js'
 
-/** What the sessions have to know of time. All in milliseconds. */
+/** The times that the locks depend on, in milliseconds. */
 export interface LockTiming {
   readonly clock: Clock
-  /** How long a holder may work. */
+  /** How long a holder may work. After that and some store operations, a waiting request takes its lock. */
   readonly turnTimeoutMs: number
-  /** How long one operation of the store may take. */
+  /** How long one store operation may take. */
   readonly storeTimeoutMs: number
   /** Called when a request takes the lock from a holder. */
   readonly onTaken?: (sessionId: string, holder: LockEvent['holder'], turnId: string | undefined) => void
@@ -93,12 +93,12 @@ export class FlowSession {
     return this.#lock.isClosedTo(sessionId, caller)
   }
 
-  /** Who has the lock of a session: more than one where their callers name different owners. @internal */
+  /** The holders of a session's lock: more than one if their callers name different owners. @internal */
   holdersOf(sessionId: string): readonly LockHolder[] {
     return this.#lock.holdersOf(sessionId)
   }
 
-  /** How many sessions are locked now. @internal */
+  /** How many sessions are locked. @internal */
   get locked(): number {
     return this.#lock.size
   }
@@ -109,12 +109,12 @@ export class FlowSession {
   }
 
   /**
-   * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` says how to wait, and is called
-   * only where that matters. A caller that waits for a request which turns out to be of another owner's session runs
-   * without the lock: its holder is a stranger. @internal
+   * As {@link withSessionLock}, with the holder as the argument of `work`. `waitOf` returns how the caller waits; it is
+   * called only when that is needed. If the request that a caller waits for turns out to hold another owner's session,
+   * `work` runs without the lock and its holder is marked as a stranger. @internal
    *
-   * @param isAfterTurn - Whether a turn has left the work behind: an engine that closes lets it have a lock that
-   * is free. Default `false`.
+   * @param isAfterTurn - Whether this is work that a turn started and did not wait for. A closing engine still gives it
+   * a lock that is free. Default `false`.
    */
   async hold<T>(
     sessionId: string | undefined,
@@ -128,7 +128,7 @@ export class FlowSession {
       holder.report = this.#reportOf(sessionId, waitOf)
       holder.report?.('requested')
       if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder)
-      // Who waits for the engine to close does not wait for a stranger that has just left the queue.
+      // A stranger leaves the queue without the lock, so `close()` does not wait for it: it must not begin.
       if (holder.isStranger && this.#closing) throw new EngineClosedError()
     }
     holder.hasBegun = true
@@ -142,9 +142,9 @@ export class FlowSession {
   }
 
   /**
-   * Releases the lock that a holder has, and acquires that of a new session, whose ID nobody else knows yet. Where it
-   * is locked all the same, because an application's `generateId` made it twice, the store refuses the
-   * second session. @internal
+   * Releases the holder's lock and acquires the lock of a new session, whose ID no other caller knows yet. If an
+   * application's `generateId` returned an ID that is already locked, the holder goes on without a lock and the store
+   * refuses the second session. @internal
    */
   moveTo(holder: LockHolder, sessionId: string, owner: string | undefined): void {
     if (holder.isTaken || holder.hasEnded) return
@@ -162,10 +162,10 @@ export class FlowSession {
   }
 
   /**
-   * Releases the lock that a holder has, and waits for that of a session that others may know. @internal
+   * Releases the holder's lock and waits for the lock of a session that other callers may know. @internal
    *
-   * @param signal - Of the turn: one that is aborted leaves the queue.
-   * @throws What the wait for the lock of a session fails with.
+   * @param signal - The turn's signal. If it aborts, the request leaves the queue.
+   * @throws The error of the wait, if it fails.
    */
   async moveToStored(holder: LockHolder, sessionId: string, signal: AbortSignal): Promise<void> {
     if (holder.isTaken || holder.hasEnded || holder.sessionId === sessionId) return
@@ -174,37 +174,34 @@ export class FlowSession {
     holder.report = this.#reportOf(sessionId, holder.waitOf)
     holder.report?.('requested')
     if (!this.#lock.tryAcquire(sessionId, holder)) await this.#wait(sessionId, holder, signal)
-    // The turn may have been aborted while it waited: then nobody else would release the lock.
+    // If the turn was aborted during the wait, nothing else releases the lock.
     if (holder.hasEnded) this.#release(holder)
     else if (!holder.isStranger) holder.report?.('acquired')
   }
 
   /**
-   * Notes whose session it is that a holder has loaded. Requests of other owners do not wait for
-   * it any longer. @internal
+   * Records the owner of the session that a holder has loaded. Requests of other owners stop waiting for the
+   * holder. @internal
    *
-   * @param stored - As it was loaded; `undefined` where there is nothing.
+   * @param stored - The document as loaded; `undefined` if nothing is stored.
    */
   setOwner(holder: LockHolder, stored: unknown): void {
     this.#lock.setOwner(holder, stored)
   }
 
-  /**
-   * The lock that a holder has, as those see it that wait for it; `undefined` where it has none,
-   * or nobody waits. @internal
-   */
+  /** The holder's lock as its waiters see it; `undefined` if it has none, or if no request waits for it. @internal */
   awaitedLock(holder: LockHolder): HeldLock | undefined {
     const { sessionId } = holder
     if (sessionId === undefined || holder.isTaken || !holder.isAwaited) return undefined
     return this.#lock.heldLock(sessionId, holder.waitOf().caller)
   }
 
-  /** The delete, if it is one, that a caller's request would wait right behind. @internal */
+  /** The delete that a caller's request would wait directly behind, if that request is a delete. @internal */
   lastDelete(sessionId: string, caller: LockWait['caller']): SharedDelete | undefined {
     return this.#lock.lastWait(sessionId, caller)?.delete
   }
 
-  /** Refuses waiting and new work; resolves when the work under way has ended. @internal */
+  /** Refuses waiting and new work; resolves when the active work has ended. @internal */
   close(): Promise<void> {
     this.#closing = true
     this.#lock.refuseWaiters(() => new EngineClosedError())
@@ -214,9 +211,8 @@ export class FlowSession {
     })
   }
 
-  /** The work of a holder is over. */
   #end(holder: LockHolder): void {
-    // One whose lock was taken is counted no longer.
+    // A holder whose lock was taken is not counted any more.
     if (holder.isTaken) return
     this.#release(holder)
     holder.end()
@@ -230,12 +226,12 @@ export class FlowSession {
     this.#lock.release(holder)
   }
 
-  /** Whether nothing runs. A request that has just acquired a lock is not counted as active yet. */
+  /** Whether no work is active. A request that has just acquired a lock is not counted yet, but has a lock. */
   get #idle(): boolean {
     return this.#active === 0 && this.#lock.size === 0
   }
 
-  /** Numbers a request, for those who watch; `undefined` where nobody does. */
+  /** Reports the events of a new request; `undefined` if there are no listeners. */
   #reportOf(sessionId: string, waitOf: () => LockWait): LockReport | undefined {
     if (this.#watchers.size === 0) return undefined
     const { holder = 'application', turnId } = waitOf()
@@ -275,7 +271,7 @@ export class FlowSession {
   async #queue(sessionId: string, holder: LockHolder, wait: LockWait, signal?: AbortSignal): Promise<void> {
     const lock = this.#lock.heldLock(sessionId, wait.caller)
     wait.onBlocked?.(this.#lock.queued(sessionId, wait.caller?.owner), lock)
-    // A listener of `turn:queued` may have closed the engine just now, after it refused those who were waiting.
+    // A listener of `turn:queued` may have closed the engine just now, after it had refused the waiting requests.
     if (this.#closing) throw new EngineClosedError()
     if (wait.signal?.aborted === true) throw wait.onAbort?.()
     const waiter = this.#lock.enqueue(sessionId, holder, wait)
@@ -284,7 +280,7 @@ export class FlowSession {
     let stopFollowing: (() => void) | undefined
     try {
       stopFollowing = onAbort(signal, () => waiter.cancel(signal?.reason))
-      // A signal that is not the platform's may throw here, and so may the clock.
+      // A signal that is not the platform's own may throw here, and so may the clock.
       stopListening = onAbort(wait.signal, () => waiter.cancel(wait.onAbort?.()))
       stopTimer = startWaitTimer(waiter, {
         clock: this.#timing.clock,
@@ -303,7 +299,7 @@ export class FlowSession {
     }
   }
 
-  /** When a waiting request may take the lock from a holder, in monotonic time. */
+  /** The monotonic time from which a waiting request may take the lock from a holder. */
   #takeableAt({ since, hasBegun, waitOf }: LockHolder): number {
     const { turnTimeoutMs, storeTimeoutMs } = this.#timing
     // Work begins as soon as it has the lock, unless the runtime dropped it while it waited.

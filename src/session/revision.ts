@@ -1,6 +1,6 @@
 /**
- * Revision tokens: `'<n>-<random>'`, as in CouchDB. The number shows a reader the order. The random part
- * distinguishes two documents that have the same number: after a delete and a create, or a failover that lost a write.
+ * Revision tokens: `'<n>-<random>'`, as in CouchDB. The number shows the order to a reader. The random part
+ * distinguishes documents with the same number: after a delete and a create, or after a failover that lost a write.
  */
 
 /** The token that follows `previous` (`undefined`: the first), ending in `random`. */

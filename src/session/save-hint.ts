@@ -1,14 +1,14 @@
-/** What a store has to know of the lists of a document that it saves: what they lost and gained since it was loaded. */
+/** The hint for a store that saves a document: what its lists have lost and gained since it was loaded. */
 import { listFields } from './document-lists.js'
 import type { GrowingList } from './lists/growing-list.js'
 import type { SessionDocument } from './session-document.js'
 import type { SessionSaveHint } from './session-store.js'
 
 /**
- * Whether a document has the lists of the stored one, under the same names. Lists are frozen: one that
- * is the same is unchanged.
+ * Whether two documents have the same lists under the same names. Lists are frozen, so a list with the same identity is
+ * unchanged.
  *
- * @param other - The stored document; `undefined` where none is stored, and nothing can differ.
+ * @param other - The stored document. If nothing is stored, the result is `true`.
  */
 export function hasSameLists(one: SessionDocument, other: SessionDocument | undefined): boolean {
   if (other === undefined || one === other) return true
@@ -31,7 +31,7 @@ interface GrowingHint {
   rewritten?: string[]
 }
 
-/** Puts into a hint what a list has lost and gained. @param list - `undefined` if the session has none of this name. */
+/** Adds a list's changes to a hint. @param list - `undefined` if the session has no list of this name. */
 export function noteChange(hint: GrowingHint, name: string, list: GrowingList<unknown> | undefined): void {
   if (list === undefined) return
   const { appended, removed, isRewritten } = list.change

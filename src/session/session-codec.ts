@@ -1,6 +1,6 @@
 /**
- * Checks what a store returned, so that the engine can use it as a document. An error says what is malformed; nothing
- * is changed. The head is checked each time; a list that was checked before is recognised by its identity.
+ * Checks that the engine can use what a store returned as a document. An error names the malformed field; nothing is
+ * changed. The head is checked each time; a list that was checked before is recognised by its identity.
  */
 import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
@@ -8,8 +8,8 @@ import { adoptList, checkedLength, isSharedList } from './lists/shared-lists.js'
 import { readableLayoutVersions, type SessionDocument } from './session-document.js'
 
 /**
- * Looks at a value and returns what is wrong with it, or `undefined`. The text starts with the path below the value:
- * each level puts its own part before it, so that a document without fault costs no paths.
+ * Returns the problem of a value, or `undefined`. The text starts with the path below the value; each level puts its
+ * own part in front. So a valid document needs no path strings.
  */
 type Check = (value: unknown) => string | undefined
 
@@ -65,7 +65,7 @@ function listOf(check: Check): (value: unknown, from?: number) => string | undef
   }
 }
 
-/** A list that is never changed: checked whole once, frozen, and known by identity from then on. */
+/** A list that never changes: it is checked and frozen once, and recognised by its identity after that. */
 function sharedListOf(check: Check): Check {
   const checkAll = listOf(check)
   return (value) => {
@@ -165,10 +165,10 @@ const checkDocument = fields({
 })
 
 /**
- * Checks `stored` and returns it as a document. Its lists are frozen from then on.
+ * Checks `stored`, freezes its lists, and returns it as a document.
  *
- * @throws {@link SessionFlowInvariantError} that says which field is wrong, or that a newer
- * release stored the document.
+ * @throws {@link SessionFlowInvariantError} that names the wrong field, or reports that a newer release stored the
+ * document.
  */
 export function decodeSession(stored: unknown, sessionId: string): SessionDocument {
   if (isPlainObject(stored)) checkLayout(stored.version, sessionId)
@@ -184,7 +184,7 @@ function checkLayout(version: unknown, sessionId: string): void {
   throw new SessionFlowInvariantError({ sessionId, problem: layoutProblem(version) })
 }
 
-/** The owner in whatever a store returned: it is compared before anything else of the document is read. */
+/** The owner in what a store returned. The engine compares it before it reads anything else. */
 export function ownerOf(stored: unknown): unknown {
   return (Object(stored) as { owner?: unknown }).owner
 }
@@ -204,7 +204,7 @@ function problemOf(stored: unknown, sessionId: string): string | undefined {
   return stored.id === sessionId ? checkDocument(stored) : `its id is ${quote(stored.id)}`
 }
 
-/** A value by its kind: it may be the text of a conversation, in the wrong field. */
+/** Describes a value by its kind: it may be the text of a conversation in the wrong field. */
 function show(value: unknown): string {
   if (value === undefined) return 'missing'
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
@@ -212,7 +212,7 @@ function show(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `of type ${typeof value}`
 }
 
-/** A value where only a few are allowed. */
+/** Quotes a value of a field that allows only a few values. */
 function quote(value: unknown): string {
   return typeof value === 'string' ? `'${value.slice(0, 40)}'` : show(value)
 }

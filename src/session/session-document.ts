@@ -1,29 +1,27 @@
-/**
- * The one document a conversation is stored as. Plain JSON throughout; any store may write it as text.
- */
+/** The document that stores one conversation. It is plain JSON throughout, so any store can write it as text. */
 
 import type { StoredMessage } from '../model/message.js'
 import type { ModelSelection } from '../model/model-provider.js'
 import type { JsonObject, JsonValue } from '../util/json.js'
 
-/** The layout of documents that this release writes. */
+/** The layout version of the documents that this release writes. */
 export const sessionLayoutVersion = 2
 
-/** The layouts of documents that this release reads. */
+/** The layout versions that this release can read. */
 export const readableLayoutVersions: readonly number[] = [sessionLayoutVersion]
 
-/** A stored conversation. A part of it is named through it: `SessionDocument['history'][number]` is one turn. */
+/** A stored conversation. Name the type of a part by its path: `SessionDocument['history'][number]` is one turn. */
 export interface SessionDocument {
   readonly id: string
-  /** The version of the layout in which the document is stored: 2. */
+  /** The version of the document's layout: 2. */
   readonly version: number
   /**
-   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID, not even after a
-   * delete or a restored backup, where `n` comes again: a store may take what it knows under the stored
-   * revision for what is stored.
+   * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID. After a delete or
+   * a restored backup, `n` may repeat, but the random part differs. So a store may cache a document by its whole
+   * revision.
    */
   readonly revision: string
-  /** The principal that the session belongs to. Absent where it was started without one. */
+  /** The principal that owns the session. Absent if the session was started without one. */
   readonly owner?: string
   /**
    * `running` can be continued; `completed` reached an end step; `aborted` failed. The last two
@@ -34,23 +32,23 @@ export interface SessionDocument {
   readonly createdAt: string
   /** ISO 8601, UTC. */
   readonly savedAt: string
-  /** The texts of failures, oldest first; the last 20. */
+  /** The messages of the last 20 failures, oldest first. */
   readonly error: readonly string[]
-  /** What the session's model calls really cost, failed turns included. */
+  /** What the session's model calls cost, failed turns included. */
   readonly usage: {
     readonly inputTokens: number
     readonly outputTokens: number
     readonly modelCalls: number
-    /** Of the input, what came from a provider's cache. Absent where no provider said. */
+    /** The part of the input tokens that came from a provider's cache. Absent if no provider reported it. */
     readonly cachedInputTokens?: number
-    /** Of the output, what was reasoning. Absent where no provider said. */
+    /** The part of the output tokens that was reasoning. Absent if no provider reported it. */
     readonly reasoningTokens?: number
-    /** By the prices of the catalog. Absent where no model has any. */
+    /** The cost at the catalog's prices. Absent if no model has a price. */
     readonly cost?: number
-    /** Milliseconds that the turns took. Kept only under a budget of the session's `wallTimeMs`. */
+    /** Milliseconds that the turns took. Kept only if the session has a budget of `wallTimeMs`. */
     readonly wallTimeMs?: number
   }
-  /** The turns that were committed: the number of the last one. `history` may have lost the oldest of them. */
+  /** How many turns were committed; also the number of the last one. `history` may have lost the oldest. */
   readonly turns: number
   /** About how many bytes all lists of the document take as JSON: a running count, for the limit `maxSessionBytes`. */
   readonly bytes: number
@@ -60,48 +58,48 @@ export interface SessionDocument {
     readonly key: string
     /** A digest of the key and the request together. */
     readonly request: string
-    /** The number of the turn in `history`. Absent where the turn aborted the session. */
+    /** The number of the turn in `history`. Absent if the turn aborted the session. */
     readonly turn?: number
     /** The code of the error that aborted the session. */
     readonly code?: string
   }[]
-  /** What flow code did once and for all, by name. Frozen. */
+  /** Work that flow code runs only once in a session, by name. Frozen. */
   readonly effects?: Readonly<
     Record<
       string,
       {
         /** When the work began: ISO 8601, UTC. */
         readonly begunAt: string
-        /** How often the work was begun. */
+        /** How often the work began. */
         readonly attempts: number
-        /** The number of the turn in which it was begun first: a repeat of the work has the same idempotency key. */
+        /** The number of the turn in which the work first began. A repeat uses the same idempotency key. */
         readonly turn?: number
-        /** What it returned. Absent where that is unknown. */
+        /** The result of the work. Absent while it is unknown. */
         readonly result?: JsonValue
       }
     >
   >
   /**
-   * The bytes of the images and files that the user sent last, oldest first; the parts of messages refer to them.
-   * Absent where the user never sent any. The list and its entries are frozen.
+   * The bytes of the latest images and files from the user, oldest first; the parts of messages refer to them. Absent
+   * if the user has sent none. The list and its entries are frozen.
    */
   readonly attachments?: readonly {
     /** Unique in the session. */
     readonly id: string
-    /** The number of the turn that brought it. */
+    /** The number of the turn in which the user sent it. */
     readonly turn: number
     /** The bytes in base64. */
     readonly data: string
   }[]
-  /** The flow's half of the session. */
+  /** The state of the flow. */
   readonly flow: {
-    /** The registered name the session is bound to. */
+    /** The registered flow name that the session is bound to. */
     readonly name: string
     /** The flow's `static version` when the session began. */
     readonly version: number
-    /** Where the next turn goes on; `null` before the first step was entered. */
+    /** The step in which the next turn continues; `null` before the first step was entered. */
     readonly currentStep: string | null
-    /** The content type of the replies in the current step, where the transition that led there set one. */
+    /** The content type of replies in the current step, if the transition to this step set one. */
     readonly contentType?: string
     readonly context: JsonObject
     /** By step ID. */
@@ -111,48 +109,48 @@ export interface SessionDocument {
         {
           /** The step's `state`. */
           readonly state: JsonObject
-          /** The model that answered last for this step, without credentials. Absent where none did. */
+          /** The model that answered last in this step, without credentials. Absent if no model has answered. */
           readonly model?: ModelSelection
         }
       >
     >
     /** By namespace: the messages, oldest first. The lists and the messages are frozen. */
     readonly memory: Readonly<Record<string, { readonly messages: readonly StoredMessage[] }>>
-    /** The steps entered last, oldest first; at most 20. */
+    /** The last steps that were entered, oldest first; at most 20. */
     readonly sequence: readonly {
       readonly step: string
-      /** How deep flows are nested; 0 is the session's own flow. */
+      /** How deeply the flow is nested; 0 is the session's own flow. */
       readonly level: number
     }[]
   }
   /**
-   * The committed turns as the user saw them, or as the option `mask` returned their texts, oldest first; the limits
-   * `maxHistoryTurns` and `maxHistoryBytes` remove the oldest. The list and its entries are frozen.
+   * The committed turns as the user saw them, oldest first; with the option `mask`, with the texts that it returned.
+   * The limits `maxHistoryTurns` and `maxHistoryBytes` remove the oldest. The list and its entries are frozen.
    */
   readonly history: readonly {
     /** Counted from 1. */
     readonly turn: number
-    /** The ID of the turn, as its events carry it. Absent in entries that no engine wrote. */
+    /** The turn's ID, as in its events. Absent in entries that no engine wrote. */
     readonly id?: string
-    /** When it was committed: ISO 8601, UTC. */
+    /** When the turn was committed: ISO 8601, UTC. */
     readonly at: string
     readonly message: string
     readonly reply: string
     readonly contentType: string
-    /** Set where `reply` is bytes in base64. */
+    /** Present if `reply` holds bytes in base64. */
     readonly encoding?: 'base64'
-    /** The current step at the turn's end. */
+    /** The current step at the end of the turn. */
     readonly step: string
   }[]
 }
 
-// Names for the parts, within this package: the public type has them in place, so that no application needs more names.
+// Internal names for the parts. The public type spells them out inline, so that applications have fewer names to learn.
 
 /** See {@link SessionDocument.usage}. */
 export type SessionUsage = SessionDocument['usage']
 /** See {@link SessionDocument.flow}. */
 export type SessionFlow = SessionDocument['flow']
-/** What the session keeps of one step. */
+/** What the session stores for one step. */
 export type SessionStep = SessionFlow['steps'][string]
 /** The messages of one memory namespace. */
 export type SessionMemory = SessionFlow['memory'][string]
@@ -164,7 +162,7 @@ export type SessionHistoryEntry = SessionDocument['history'][number]
 export type SessionReceipt = NonNullable<SessionDocument['receipts']>[number]
 /** See {@link SessionDocument.effects}. */
 export type SessionEffects = NonNullable<SessionDocument['effects']>
-/** What flow code did once and for all, under one name. */
+/** Work that flow code runs only once, under one name. */
 export type SessionEffect = SessionEffects[string]
 /** The bytes of one image or file. */
 export type SessionAttachment = NonNullable<SessionDocument['attachments']>[number]

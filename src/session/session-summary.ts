@@ -1,6 +1,6 @@
 /**
- * What a listing shows of a session, made from whatever is stored: only the fields that it shows are read and checked,
- * never a list. Which sessions a page has is decided by the stores.
+ * The summary of a session for a listing. It is made from the stored data, whatever that is: only the fields that it
+ * contains are read and checked, never a list. The stores decide which sessions are on a page.
  */
 import { invalidInput } from '../errors/engine-errors.js'
 import { isPlainObject } from '../util/json.js'
@@ -26,7 +26,7 @@ export function summaryOf(document: unknown): SessionSummary | undefined {
   return { ...summary, createdAt, savedAt, turns } as SessionSummary
 }
 
-/** Whether a store of an application returned a page. */
+/** Whether a value that an application's store returned is a page. */
 export function isPage(value: unknown): value is SessionPage {
   const { sessions, unreadable = 0, cursor = '-' } = Object(value) as Partial<Record<keyof SessionPage, unknown>>
   if (!Number.isSafeInteger(unreadable) || (unreadable as number) < 0) return false
@@ -38,7 +38,7 @@ function isSummary(value: unknown): boolean {
   return summaryOf({ ...fields, flow: { name } }) !== undefined
 }
 
-/** Whether a session is one of those that a query asks for. */
+/** Whether a session meets the conditions of a query. */
 export function isListed(summary: SessionSummary, query: SessionListQuery): boolean {
   const { owner, flowName, runStatus, savedBefore } = query
   return (
@@ -49,15 +49,15 @@ export function isListed(summary: SessionSummary, query: SessionListQuery): bool
   )
 }
 
-/** Values as a cursor: a text that carries them, and says nothing to anybody else. */
+/** Encodes values as a cursor, which callers treat as opaque text. */
 export function toCursor(values: readonly unknown[]): string {
   return encodeURIComponent(JSON.stringify(values))
 }
 
 /**
- * The values of a cursor.
+ * Decodes the values of a cursor.
  *
- * @param isValid - Whether they are what this store puts into a cursor.
+ * @param isValid - Whether the values can come from a cursor of this store.
  * @throws `InvalidInputError` for any other text.
  */
 export function fromCursor<Values extends readonly unknown[]>(
@@ -70,5 +70,5 @@ export function fromCursor<Values extends readonly unknown[]>(
   } catch {
     // Refused below.
   }
-  throw invalidInput('The cursor is not one of this store: pass the one of the page before, as it is.')
+  throw invalidInput('The cursor does not belong to this store: pass the cursor of the previous page unchanged.')
 }

@@ -41,7 +41,7 @@ describe('list', () => {
   })
 
   test("a cursor that is not the store's is an error of the caller", async () => {
-    const refused = new InvalidInputError({ message: 'The cursor is not one of this store.' })
+    const refused = new InvalidInputError({ message: 'The cursor does not belong to this store.' })
     const { access } = listing(() => Promise.reject(refused))
     expect(await errorOf(access.list(query))).toBe(refused)
   })

@@ -1,7 +1,7 @@
 /**
- * The engine's access to its store: every operation has a deadline, every failure becomes a session error, and a write
- * that failed but may have taken effect is settled here. When a connection is cut between request and reply, the caller
- * sees a failure although the document was written; so after a doubtful failure the document is read back.
+ * The engine's access to its store. Every operation has a deadline, and every failure becomes a session error. If a
+ * connection breaks between request and reply, a write fails for the caller although the document was stored. So after
+ * a doubtful failure the document is read back to find out whether the write took effect.
  */
 import { type Clock, elapsedMs, monotonicTime, setDeadline } from '../config/clock.js'
 import { type Deadline, Deadlines } from '../config/deadlines.js'
@@ -20,18 +20,16 @@ import type { SessionDocument, SessionHistoryEntry } from './session-document.js
 import type { SessionListQuery, SessionSaveHint, SessionStore } from './session-store.js'
 import { isPage, type SessionPage } from './session-summary.js'
 
-/** How often a write is attempted, and how many times `storeTimeoutMs` it may take in all. */
+/** The most attempts for one write; also how many times `storeTimeoutMs` the whole write may take. */
 export const writeAttempts = 3
 
-/** What a read-back found: a document, with its revision where one can be read, or nothing. */
+/** What a read-back found: a document, with its revision if that can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing' | 'unreadable'
 
-/**
- * What a read-back shows: the write took effect, it did not, another write did instead, or nobody can know any more.
- */
+/** The result of a read-back: the write took effect, it can be repeated, another write won, or it is unknown. */
 type Verdict = 'done' | 'again' | 'conflict' | 'unknown'
 
-/** One write, and what a read-back shows about it. */
+/** One write, and how a read-back is judged. */
 interface Write {
   readonly operation: 'create' | 'save' | 'delete'
   readonly sessionId: string
@@ -40,49 +38,45 @@ interface Write {
   judge(found: Found): Verdict
 }
 
-/** What {@link StoreAccess} needs. */
 export interface StoreAccessOptions {
   readonly store: SessionStore
   readonly clock: Clock
-  /** For one operation, in milliseconds; a whole write with its read-backs gets three times as long. */
+  /** The deadline of one operation, in milliseconds. A write with its read-backs has three times as long. */
   readonly storeTimeoutMs: number
-  /** Those of the engine. Default: its own, on the same clock. */
+  /** The engine's deadlines. Default: new ones on the same clock. */
   readonly deadlines?: Deadlines
-  /** Default: nobody watches. */
+  /** Default: none. */
   readonly watch?: StoreWatch
 }
 
-/** Who is reported how long the operations of the store take. */
+/** Receives the duration of each store operation. */
 export interface StoreWatch {
-  /** Whether anybody gets what {@link report} reports. */
+  /** Whether {@link report} has a receiver. */
   isWatched(): boolean
-  /** Called when an operation has settled, a write with its read-backs. What it throws is ignored. */
+  /** Called when an operation has settled, for a write after its read-backs. Errors that it throws are ignored. */
   report(operation: StoreOperation): void
 }
 
-/** One operation of the store, when it has settled. */
+/** One store operation that has settled. */
 export interface StoreOperation {
   readonly operation: 'load' | 'create' | 'save' | 'delete' | 'claim' | 'list'
   /** Empty for a `list`. */
   readonly sessionId: string
   readonly durationMs: number
-  /** Of the turn that it is part of; `undefined` where it is part of none. */
+  /** The turn that the operation belongs to, if any. */
   readonly turnId: string | undefined
-  /** What it failed with; `undefined` for a success. */
+  /** The error of a failure; `undefined` for a success. */
   readonly error: unknown
 }
 
-/** What is known of a document that is written. */
+/** What is known about a document that is written. */
 interface WriteOptions {
-  /** For the store, as `stateBytes`: see {@link SessionStore.save}. */
+  /** `hint` and `stateBytes` are passed to the store: see {@link SessionStore.save}. */
   readonly hint?: SessionSaveHint | undefined
   readonly stateBytes?: number | undefined
-  /**
-   * Whether the last entry of `history` is new: then the ID of that turn shows that the write took effect. Default
-   * `false`.
-   */
+  /** Whether the last entry of `history` is new: its ID then shows whether the write took effect. Default `false`. */
   readonly addsTurn?: boolean
-  /** The holder of the session's lock. If the lock was taken over, nothing is sent to the store any more. */
+  /** The holder of the session's lock. If the lock is taken from it, the store is not called any more. */
   readonly holder?: LockHolder | undefined
 }
 
@@ -102,17 +96,17 @@ export class StoreAccess {
     this.#timeoutMs = options.storeTimeoutMs
   }
 
-  /** The stored document, checked; `undefined` where there is none. */
+  /** The stored document, checked; `undefined` if there is none. */
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     const stored = await this.loadUnchecked(sessionId)
     return stored === undefined ? undefined : decodeSession(stored, sessionId)
   }
 
   /**
-   * Whatever is stored, unchecked; `undefined` where there is nothing.
+   * The stored data, unchecked; `undefined` if there is none.
    *
-   * @param caller - See {@link SessionStore.load}: of another owner's session only the owner may be read then.
-   * @param turnId - Of the turn that loads, for {@link StoreWatch}.
+   * @param caller - See {@link SessionStore.load}. If the session belongs to another owner, only `owner` may be read.
+   * @param turnId - The turn that loads, for {@link StoreWatch}.
    */
   loadUnchecked(
     sessionId: string,
@@ -130,9 +124,9 @@ export class StoreAccess {
   /**
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
-   * @throws {@link SessionConflictError} where another document is stored, or none where one was expected.
-   * @throws {@link SessionStoreError} where the store failed. It is an {@link OutcomeUnknownError} where nobody knows
-   * whether the write took effect.
+   * @throws {@link SessionConflictError} if another document is stored, or if none is stored where one was expected.
+   * @throws {@link SessionStoreError} if the store failed: an {@link OutcomeUnknownError} if it is unknown whether the
+   * write took effect.
    */
   write(
     document: SessionDocument,
@@ -167,8 +161,9 @@ export class StoreAccess {
   }
 
   /**
-   * Removes a document. `expectedRevision` undefined: whatever is stored, for a document whose revision cannot be read.
+   * Removes a document.
    *
+   * @param expectedRevision - `undefined` removes any revision, for a document whose revision cannot be read.
    * @param holder - See {@link WriteOptions.holder}.
    */
   remove(sessionId: string, expectedRevision: string | undefined, holder?: LockHolder): Promise<void> {
@@ -185,17 +180,16 @@ export class StoreAccess {
     })
   }
 
-  /** Whether the store keeps claims. */
+  /** Whether the store implements claims. */
   get canClaim(): boolean {
     return this.store.claim !== undefined
   }
 
   /**
-   * The session ID that is kept under `key`: that of an earlier claim, or else this one from now on.
-   * Only where {@link canClaim}.
+   * The session ID that is stored under `key`: the ID of an earlier claim, or this one. Requires {@link canClaim}.
    *
-   * @throws {@link SessionStoreError} where the store failed, or returned something other than a session ID. Whether it
-   * kept this one is unknown then; the claim can be repeated.
+   * @throws {@link SessionStoreError} if the store failed, or returned something other than a session ID. It is then
+   * unknown whether it stored this one; the claim can be repeated.
    */
   claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     return this.#watched('claim', sessionId, undefined, () => this.#claim(key, sessionId, ttlMs))
@@ -209,7 +203,7 @@ export class StoreAccess {
       if (typeof kept === 'string' && isSessionId(kept)) return kept
       throw new TypeError('The store answered a claim with something other than a session ID.')
     } catch (cause) {
-      // Also a conflict: a claim has none.
+      // Also for a conflict: a claim cannot have one.
       throw new SessionStoreError({ operation: 'claim', sessionId, cause })
     }
   }
@@ -220,10 +214,10 @@ export class StoreAccess {
   }
 
   /**
-   * One page of the stored sessions. Only where {@link canList}.
+   * One page of the stored sessions. Requires {@link canList}.
    *
-   * @throws {@link SessionStoreError} where the store failed, or returned something other than a page;
-   * `InvalidInputError` for a cursor that is not the store's.
+   * @throws {@link SessionStoreError} if the store failed, or returned something other than a page;
+   * `InvalidInputError` for a cursor that this store did not make.
    */
   list(query: SessionListQuery): Promise<SessionPage> {
     return this.#watched('list', '', undefined, () => this.#list(query))
@@ -249,7 +243,7 @@ export class StoreAccess {
     }
   }
 
-  /** Runs an operation, and reports it to who watches. Nothing is added to one that nobody watches. */
+  /** Runs an operation and reports it. Without a receiver, nothing is added to the operation. */
   #watched<T>(
     operation: StoreOperation['operation'],
     sessionId: string,
@@ -263,7 +257,7 @@ export class StoreAccess {
       try {
         watch.report({ operation, sessionId, turnId, durationMs: elapsedMs(this.#clock, startedAt), error })
       } catch {
-        // What is reported of an operation must not change what it settles with.
+        // An error in the receiver must not change the operation's result.
       }
     }
     return work().then(
@@ -280,12 +274,12 @@ export class StoreAccess {
 
   #write(write: Write): Promise<void> {
     const { operation, sessionId, holder } = write
-    // To ask the holder costs more than the rest of this.
+    // Asking the holder for its turn costs more than the rest, so it is done only if there is a receiver.
     if (this.#watch?.isWatched() !== true) return this.#attemptWrite(write)
     return this.#watched(operation, sessionId, holder?.waitOf().turnId, () => this.#attemptWrite(write))
   }
 
-  /** Attempts a write. Where it fails in doubt, {@link #settle} finds out what happened. */
+  /** Attempts a write. If it is unclear whether it took effect, {@link #settle} finds out. */
   #attemptWrite(write: Write): Promise<void> {
     const startedAt = monotonicTime(this.#clock)
     const attempt = (): Promise<void> => {
@@ -298,7 +292,7 @@ export class StoreAccess {
     })
   }
 
-  /** Reads back what is stored, and repeats the write where it did not take effect. Has a deadline for all of it. */
+  /** Reads back what is stored, and repeats the write if it did not take effect. One deadline covers all of it. */
   #settle(write: Write, firstCause: unknown, startedAt: number): Promise<void> {
     const remaining = startedAt + writeAttempts * this.#timeoutMs - monotonicTime(this.#clock)
     const state = { isOver: false }
@@ -318,7 +312,7 @@ export class StoreAccess {
     })
   }
 
-  /** @param state - Once it is over, nothing more may be read or written: the caller has its answer. */
+  /** @param state - Once it is over, the store must not be called any more: the caller already has its answer. */
   async #repeat(write: Write, firstCause: unknown, state: { readonly isOver: boolean }): Promise<void> {
     let cause = firstCause
     for (let attempts = 1; !state.isOver; attempts++) {
@@ -330,13 +324,13 @@ export class StoreAccess {
       try {
         return await this.#bounded(write.attempt)
       } catch (error) {
-        // A conflict is read back too: what it met may be the write of the attempt before.
+        // A conflict is read back too: it may come from the write of the attempt before.
         cause = error
       }
     }
   }
 
-  /** Reads back what is stored, and judges the write by it. */
+  /** Reads back what is stored, and decides whether the write took effect. */
   async #judge(write: Write): Promise<Verdict> {
     let found: Found
     try {
@@ -352,16 +346,16 @@ export class StoreAccess {
       const stored: unknown = await this.#bounded(() => this.store.load(sessionId))
       return stored === undefined ? 'missing' : { revision: revisionOf(stored), stored }
     } catch (error) {
-      // Something is stored that the store cannot read.
+      // The store has data under this ID that it cannot read.
       if (isSessionConflict(error)) return 'unreadable'
       throw error
     }
   }
 
   /**
-   * Runs one operation under its deadline. A result that comes later is ignored.
+   * Runs one operation under its deadline. A later result is ignored.
    *
-   * @param toError - Makes the error to fail with. Default: what the operation, or its deadline, failed with.
+   * @param toError - Makes the error to reject with. Default: the error of the operation or of its deadline.
    */
   #bounded<T>(operation: () => Promise<T>, toError = (cause: unknown): unknown => cause): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -372,11 +366,11 @@ export class StoreAccess {
       }
       const succeed = (value: T): void => {
         deadline?.cancel()
-        // A store in JavaScript may have `null` for nothing.
+        // A store written in JavaScript may return `null` for nothing.
         resolve(value ?? (undefined as T))
       }
       try {
-        // It may return something other than a promise.
+        // The operation may return something other than a promise.
         Promise.resolve(operation()).then(succeed, fail)
       } catch (thrown) {
         fail(thrown)
@@ -391,13 +385,13 @@ function tookTooLong(timeoutMs: number): LimitExceededError {
   return new LimitExceededError({ limit: 'storeTimeoutMs', value: timeoutMs, problem: 'A store operation' })
 }
 
-/** Throws the error of a write that took no effect, or of which nobody can know it. */
+/** Throws the error of a write that lost to another write, or whose outcome is unknown. */
 function refuseOther(write: Write, verdict: Verdict, cause: unknown): void {
   if (verdict === 'unknown') throw outcomeUnknown(write, cause)
   if (verdict === 'conflict') throw new SessionConflictError({ sessionId: write.sessionId, cause })
 }
 
-/** The revision in whatever a store returned; `undefined` where it has none that can be read. */
+/** The revision in what a store returned; `undefined` if it has no readable one. */
 export function revisionOf(stored: unknown): string | undefined {
   const { revision } = Object(stored) as { revision?: unknown }
   return typeof revision === 'string' && revision !== '' ? revision : undefined
@@ -418,15 +412,15 @@ function outcomeUnknown({ operation, sessionId }: Write, cause: unknown): Sessio
 }
 
 /**
- * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later one that was
- * made from it. The next turns may have been stored before the read-back; then the history contains the turn of this
+ * Whether the document that was found shows that the write of `own` took effect: it is `own`, or a later document that
+ * continues it. Later turns may have been stored before the read-back; the history then contains the turn of this
  * write, unless the oldest turns were removed since.
  */
 function judgeTurn(found: Exclude<Found, 'missing'>, own: SessionDocument, addsTurn: boolean): Verdict {
-  // Another release, or a process with another key, has written since: it may have gone on from this write.
+  // Another release, or a process with another key, has written since. It may have continued from this write.
   if (found === 'unreadable') return 'unknown'
   if (found.revision === own.revision) return 'done'
-  // A write without a turn of its own leaves no trace in the history.
+  // A write that adds no turn leaves no trace in the history.
   const turn = addsTurn ? own.history.at(-1) : undefined
   const { history } = Object(found.stored) as { readonly history?: unknown }
   if (turn === undefined || !Array.isArray(history) || history.length === 0) return 'conflict'

@@ -90,7 +90,7 @@ describe('listSessions', () => {
     const { engine } = await engineOver()
     await expect(engine.listSessions({ cursor: 'x' })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
-      message: 'The cursor is not one of this store: pass the one of the page before, as it is.',
+      message: 'The cursor does not belong to this store: pass the cursor of the previous page unchanged.',
     })
   })
 

@@ -1,16 +1,16 @@
 /**
- * A list of a session during one turn: it starts as the stored list, loses entries at its start and takes more at its
- * end. What it gives out is a frozen list; a long one is not copied entry by entry each time.
+ * One list of a session during a turn. It begins as the stored list, loses entries at its start and gains entries at
+ * its end. It hands out frozen lists, and avoids copying a long one entry by entry each time.
  */
 import { entryBytes, listBytes, shareList } from './shared-lists.js'
 
 /**
- * The entries of a long frozen list, in an array that is not frozen: that one is copied by the block, where reading a
- * frozen array goes entry by entry. Each belongs to one list, and to the one that is made of it first after that.
+ * The entries of long frozen lists, in arrays that are not frozen: the runtime copies those as one block, but reads a
+ * frozen array entry by entry. The first list that is made from a frozen one takes over its array.
  */
 const unfrozen = new WeakMap<readonly unknown[], unknown[]>()
 
-/** From this length on a second array costs less than reading the frozen one. */
+/** At this length and above, a second array costs less than reading the frozen one. */
 const longList = 256
 
 /** How a list differs from the stored one. */
@@ -19,11 +19,11 @@ export interface ListChange {
   readonly removed: number
   /** How many entries it gained at its end. */
   readonly appended: number
-  /** Whether it has to be stored anew: it lost entries behind its first one. */
+  /** Whether the whole list has to be stored again, because it lost entries behind its first one. */
   readonly isRewritten: boolean
 }
 
-/** A list that changes. Entries must be deeply frozen and checked, as those of every shared list. */
+/** A list that changes. Its entries must be deeply frozen and checked, like the entries of every shared list. */
 export class GrowingList<T> {
   readonly #stored: readonly T[]
   #list: readonly T[] | undefined
@@ -33,24 +33,23 @@ export class GrowingList<T> {
   #appended = 0
   #isRewritten = false
 
-  /** @param list - Where it starts: a shared list, which stays as it is. */
+  /** @param list - The stored list: a shared list, which is not changed. */
   constructor(list: readonly T[]) {
     this.#stored = list
     this.#list = list
   }
 
-  /** Everything up to now: a shared list. The same one until something changes. */
+  /** All entries as a shared list. It is the same object until something changes. */
   get list(): readonly T[] {
     this.#list ??= this.#freeze(this.#entries as T[])
     return this.#list
   }
 
-  /** How many entries there are. */
   get length(): number {
     return (this.#list ?? this.#entries)?.length ?? 0
   }
 
-  /** The entry that was added last. Unlike {@link list}, it needs no copy of a long list. */
+  /** The last entry. Unlike {@link list}, it never copies a long list. */
   get last(): T | undefined {
     return (this.#list ?? this.#entries)?.at(-1)
   }
@@ -61,12 +60,11 @@ export class GrowingList<T> {
     return this.#bytes
   }
 
-  /** How many bytes more it takes than the stored list; negative where it takes less. */
+  /** How many bytes the list has grown; negative if it has shrunk. */
   get addedBytes(): number {
     return this.#bytes === undefined ? 0 : this.#bytes - listBytes(this.#stored)
   }
 
-  /** How it differs from the stored list. */
   get change(): ListChange {
     return { removed: this.#removed, appended: this.#appended, isRewritten: this.#isRewritten }
   }
@@ -77,7 +75,7 @@ export class GrowingList<T> {
     this.#appended++
   }
 
-  /** Puts another entry in place of each that was added. */
+  /** Replaces each entry that was added. */
   replaceAdded(replace: (entry: T) => T): void {
     if (this.#appended === 0) return
     let bytes = this.bytes
@@ -94,7 +92,7 @@ export class GrowingList<T> {
   /**
    * Removes the oldest entries.
    *
-   * @param kept - How many entries at the very start stay. Default: none.
+   * @param kept - How many entries at the very start are kept. Default: none.
    * @returns What was removed.
    */
   removeOldest(count: number, kept = 0): readonly T[] {
@@ -109,7 +107,6 @@ export class GrowingList<T> {
     return removed
   }
 
-  /** The entries in an array that may be changed. */
   #thaw(): T[] {
     if (this.#list !== undefined) {
       this.#entries = takeEntries(this.#list)
@@ -119,8 +116,7 @@ export class GrowingList<T> {
   }
 
   #freeze(entries: T[]): readonly T[] {
-    // A copy, also of a short list: an array that grew has room for more entries, which a stored
-    // list would keep for ever.
+    // Copies short lists, too: an array that grew has spare room, which a stored list would keep forever.
     const list = shareList(entries.slice(), this.bytes)
     if (entries.length >= longList) unfrozen.set(list, entries)
     return list

@@ -1,19 +1,19 @@
 /**
  * Lists that can be shared by reference. A turn removes entries at the start of a list and adds some at its end, so it
- * copies references and checks what it added. Such lists are known by identity; every other list is copied and
+ * copies references and checks only what it added. Such lists are known by identity; any other list is copied and
  * checked before it is used.
  */
 import { deepFreeze, jsonSize } from '../../util/json.js'
 
-/** What is known of a list that is frozen all the way down. */
+/** What is known about a deeply frozen list. */
 interface FrozenList {
   /** How many entries, from its start, were checked. */
   checked: number
-  /** About how many bytes its entries take as JSON, once they were counted. */
+  /** About how many bytes its entries take as JSON, if they were counted. */
   bytes: number | undefined
 }
 
-/** What extends it has its private fields in the object that the constructor is given, and not in a new one. */
+/** A subclass adds its private fields to the object that it passes to this constructor, and not to a new object. */
 class GivenObject {
   constructor(object: object) {
     // biome-ignore lint/correctness/noConstructorReturn: see above.
@@ -22,8 +22,8 @@ class GivenObject {
 }
 
 /**
- * Keeps what is known of a list in the list itself, unseen by everything else: each turn makes some lists, and a
- * WeakMap takes ten times as long for each, and again as long when they are collected.
+ * Keeps what is known about a list in a private field of the list itself, invisible to all other code. Each turn makes
+ * some lists, and a WeakMap takes ten times as long for each, and as long again when they are collected.
  */
 class Mark extends GivenObject {
   readonly #known: FrozenList
@@ -38,14 +38,14 @@ class Mark extends GivenObject {
   }
 }
 
-/** For lists that somebody else has frozen: not every runtime lets those have a mark. */
+/** For lists that were frozen by other code: not every runtime can add a private field to a frozen object. */
 const frozenElsewhere = new WeakMap<readonly unknown[], FrozenList>()
 
 function knownOf(list: readonly unknown[]): FrozenList | undefined {
   return Mark.of(list) ?? frozenElsewhere.get(list)
 }
 
-/** Remembers a list, and freezes it. Its entries are frozen already. */
+/** Remembers and freezes a list. Its entries must be frozen already. */
 function remember(list: readonly unknown[], checked: number, bytes?: number): void {
   const known = knownOf(list)
   if (known !== undefined) {
@@ -58,22 +58,22 @@ function remember(list: readonly unknown[], checked: number, bytes?: number): vo
   Object.freeze(list)
 }
 
-/** Whether `list` is frozen, deeply, and was checked. */
+/** Whether `list` is deeply frozen and was checked. */
 export function isSharedList(list: readonly unknown[]): boolean {
   return knownOf(list)?.checked === list.length
 }
 
 /**
- * Freezes a list whose entries the caller has frozen, all the way down, and checked.
+ * Freezes a list whose entries the caller has deeply frozen and checked.
  *
- * @param bytes - What {@link listBytes} returns for it. Default: it is counted when it is asked for.
+ * @param bytes - What {@link listBytes} returns for the list. Default: counted when it is first needed.
  */
 export function shareList<T>(list: T[], bytes?: number): readonly T[] {
   remember(list, list.length, bytes)
   return list
 }
 
-/** Whether `list` is known to be frozen, deeply; it may be unchecked. */
+/** Whether `list` is known to be deeply frozen; it may be unchecked. */
 export function isFrozenList(list: readonly unknown[]): boolean {
   return knownOf(list) !== undefined
 }
@@ -83,7 +83,7 @@ export function entryBytes(entry: unknown): number {
   return jsonSize(entry) + 1
 }
 
-/** About how many bytes the entries of a list take as JSON. A frozen list is measured once. */
+/** About how many bytes the entries of a list take as JSON. A frozen list is measured only once. */
 export function listBytes(list: readonly unknown[]): number {
   const known = knownOf(list)
   if (known?.bytes !== undefined) return known.bytes
@@ -93,25 +93,25 @@ export function listBytes(list: readonly unknown[]): number {
   return bytes
 }
 
-/** Freezes a list deeply, and remembers it. Expects a tree. */
+/** Deeply freezes a list, and remembers it. Its entries must not contain cycles. */
 export function freezeList(list: readonly unknown[]): void {
   if (isFrozenList(list)) return
   for (const entry of list) deepFreeze(entry)
   remember(list, 0)
 }
 
-/** Freezes a list of plain JSON, all the way down, which the caller has checked. */
+/** Deeply freezes a list of plain JSON that the caller has checked. */
 export function adoptList<T>(list: readonly T[]): readonly T[] {
   freezeList(list)
   return shareList(list as T[])
 }
 
-/** How many entries of `list`, from its start, need no check: they were checked in the list that it extends. */
+/** How many entries at the start of `list` need no check, because they were checked in the list that it extends. */
 export function checkedLength(list: readonly unknown[]): number {
   return knownOf(list)?.checked ?? 0
 }
 
-/** A frozen list with more entries after it, frozen deeply, too. What was checked of `list` stays checked. */
+/** A deeply frozen list with more entries at its end. Entries of `list` that were checked stay checked. */
 export function extendList<T>(list: readonly T[], entries: readonly T[]): readonly T[] {
   const extended = [...list, ...deepFreeze(entries)]
   remember(extended, checkedLength(list))

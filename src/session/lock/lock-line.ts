@@ -1,33 +1,33 @@
 /**
- * The requests for the lock of one session: those that have it, and those that wait for it, first in, first out.
- * Requests that name different owners do not wait for each other: the session belongs to one of them at most, and to
- * the others its ID is like an unknown one. A request that names no owner, the application's own, excludes all others.
+ * The requests for the lock of one session: the holders, and those that wait, first in, first out. Requests that name
+ * different owners do not wait for each other: the session belongs to one owner at most, and to the others its ID is
+ * like an unknown one. A request without an owner, made by the application itself, excludes all others.
  */
 import { SessionConflictError } from '../../errors/session-errors.js'
 import { type Linked, LinkedList } from '../../util/linked-list.js'
 import type { LockReport, LockWait, WaitingRequest } from './lock-request.js'
 
-/** In place of an owner: the holder has not loaded the document yet. */
+/** Used instead of an owner: the holder has not loaded the document yet. */
 export const notLoaded: unique symbol = Symbol('not loaded')
 
-/** In place of an owner: nothing is stored under the ID, so it is the session of nobody who asks for it. */
+/** Used instead of an owner: nothing is stored under this ID, so no caller owns it. */
 export const nothingStored: unique symbol = Symbol('nothing stored')
 
-/** Work that holds a lock, or requests it. It has the lock of one session at most. */
+/** Work that holds a lock or requests one. It holds the lock of at most one session. */
 export class LockHolder {
-  /** Whose lock it has, or had when the lock was taken from it; `undefined` without a lock. */
+  /** The session whose lock it holds, or held until the lock was taken from it; `undefined` without a lock. */
   sessionId: string | undefined
   /** When it acquired the lock. */
   since = 0
-  /** Whether its work has begun. Until then a runtime that drops work may have dropped it in the queue. */
+  /** Whether its work has begun. If not, the runtime may have dropped it while it waited in the queue. */
   hasBegun = false
-  /** Whether its work is over: it acquires no further lock. */
+  /** Whether its work has ended. It acquires no lock after that. */
   hasEnded = false
-  /** Whether another request took the lock from it: it must not write any more. */
+  /** Whether another request took its lock. It must not write after that. */
   isTaken = false
-  /** Whether it runs without the lock, because the session is not its caller's. */
+  /** Whether it runs without the lock, because the session belongs to another owner. */
   isStranger = false
-  /** To whom the session belongs. */
+  /** The owner of the session, once it is loaded. */
   owner: unknown = notLoaded
   line: Line | undefined
   report: LockReport | undefined
@@ -39,12 +39,12 @@ export class LockHolder {
     this.waitOf = waitOf
   }
 
-  /** Whether it knows that the session is not the caller's. */
+  /** Whether the holder has found that the session belongs to another owner than the caller. */
   isForeignTo(caller: LockWait['caller']): boolean {
     return caller !== undefined && this.owner !== notLoaded && this.owner !== caller.owner
   }
 
-  /** Resolves when its work is over, or another request has taken its lock. */
+  /** Resolves when its work has ended, or another request has taken its lock. */
   ended(): Promise<void> {
     if (this.hasEnded || this.isTaken) return Promise.resolve()
     this.#ended ??= new Promise((resolve) => {
@@ -53,24 +53,22 @@ export class LockHolder {
     return this.#ended
   }
 
-  /** Its work is over. */
   end(): void {
     this.hasEnded = true
     this.#reportEnd?.()
   }
 
-  /** Its lock was taken. */
   lose(): void {
     this.isTaken = true
     this.#reportEnd?.()
   }
 
-  /** Whether it knows that the session is the caller's own. */
+  /** Whether it has found that the session belongs to its caller. */
   get isOwn(): boolean {
     return this.owner === this.waitOf().caller?.owner
   }
 
-  /** Whether other requests wait for the lock that it has. */
+  /** Whether other requests wait for its lock. */
   get isAwaited(): boolean {
     const { queue } = this.line ?? {}
     if (queue?.first === undefined) return false
@@ -79,9 +77,9 @@ export class LockHolder {
   }
 
   /**
-   * `store-access.ts` calls it before each write.
+   * Called by `store-access.ts` before each write.
    *
-   * @throws `SessionConflictError` where the lock was taken.
+   * @throws `SessionConflictError` if the lock was taken.
    */
   check(): void {
     if (this.isTaken) throw new SessionConflictError({ sessionId: this.sessionId ?? '' })
@@ -94,7 +92,7 @@ export class Waiter implements Linked<Waiter>, WaitingRequest {
   next: Waiter | undefined
   readonly holder: LockHolder
   readonly wait: LockWait
-  /** Resolves when the lock is held, or the holder is a stranger; rejects with what {@link Waiter.cancel} was given. */
+  /** Resolves when it has the lock or is a stranger; rejects with the reason passed to {@link Waiter.cancel}. */
   readonly settled: Promise<void>
   hasLeft = false
   readonly #queue: Queue
@@ -102,7 +100,7 @@ export class Waiter implements Linked<Waiter>, WaitingRequest {
   #resolve!: () => void
   #reject!: (reason: unknown) => void
 
-  /** @param onLeave - Called when it has left the queue: others may have waited for it alone. */
+  /** @param onLeave - Called when it has left the queue: other requests may have waited only for this one. */
   constructor(holder: LockHolder, wait: LockWait, queue: Queue, onLeave: () => void) {
     this.holder = holder
     this.wait = wait
@@ -120,17 +118,17 @@ export class Waiter implements Linked<Waiter>, WaitingRequest {
     this.#leave(this.#resolve)
   }
 
-  /** Leaves the queue with an error. Does nothing once the lock is held. */
+  /** Leaves the queue with an error. Does nothing once it has the lock. */
   cancel(reason: unknown): void {
     this.#leave(() => this.#reject(reason))
   }
 
-  /** Resolves when the lock has been passed on: another request of the queue holds it. */
+  /** Resolves when another request of the queue has acquired the lock. */
   nextHolder(): Promise<void> {
     return this.#queue.nextHolder()
   }
 
-  /** Leaves the queue, and settles no promise. */
+  /** Leaves the queue without settling the promise. */
   leave(): void {
     this.#leave(() => undefined)
   }
@@ -156,7 +154,6 @@ export class Queue extends LinkedList<Waiter> {
     return this.#nextHolder
   }
 
-  /** The lock has been passed on. */
   reportNextHolder(): void {
     this.#reportNext?.()
     this.#reportNext = undefined
@@ -192,10 +189,10 @@ export function areExclusive(one: LockWait['caller'], other: LockWait['caller'])
   return one === undefined || other === undefined || one.owner === other.owner
 }
 
-/** The callers of some requests. */
+/** The callers of several requests. */
 export class Callers {
   readonly #owners = new Set<string | undefined>()
-  /** Whether one of them names no owner, and excludes everybody. */
+  /** Whether one of them names no owner, and so excludes every other request. */
   excludeAll = false
 
   constructor(holders: readonly LockHolder[]) {
@@ -212,7 +209,7 @@ export class Callers {
   }
 }
 
-/** The requests for one session: those that have its lock, mostly one, and those that wait. */
+/** The requests for one session: the holders of its lock (usually one), and those that wait. */
 export class Line {
   readonly holders: LockHolder[]
   queue: Queue | undefined
@@ -221,7 +218,7 @@ export class Line {
     this.holders = [holder]
   }
 
-  /** Who has the lock and excludes a caller. */
+  /** The holder that excludes a caller. */
   holderBefore(caller: LockWait['caller']): LockHolder | undefined {
     return caller === undefined
       ? this.holders[0]
@@ -235,8 +232,8 @@ export class Line {
   }
 
   /**
-   * Whether a caller that has to wait is known to be a stranger: to who excludes it, or else to
-   * anybody who has the lock.
+   * Whether a caller that has to wait is known not to own the session: according to the holder that excludes it, or
+   * otherwise to any holder.
    */
   isForeignTo(caller: LockWait['caller']): boolean {
     const before = this.holderBefore(caller)

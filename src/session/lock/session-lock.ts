@@ -1,33 +1,33 @@
 /**
- * The locks of sessions, by session ID; different IDs never wait for each other. Who waits for whom within one session
- * is in `lock-line.ts`. The lock knows nothing about turns: `flow-session.ts` decides how long a request waits, and
- * when a lock is taken from its holder.
+ * The locks of sessions, by session ID. Different IDs never wait for each other; `lock-line.ts` decides which requests
+ * for the same session do. This module knows nothing about turns: `flow-session.ts` decides how long a request waits,
+ * and when a lock is taken from its holder.
  */
 
 import { areExclusive, Callers, Line, type LockHolder, nothingStored, notLoaded, Queue, Waiter } from './lock-line.js'
 import type { HeldLock, LockWait } from './lock-request.js'
 
-/** The locks of one engine. There is an entry only for sessions that are locked. */
+/** The locks of one engine. Only locked sessions have an entry. */
 export class SessionLock {
   readonly #lines = new Map<string, Line>()
   readonly #now: () => number
 
-  /** @param now - The time, for {@link LockHolder.since}. */
+  /** @param now - Returns the time for {@link LockHolder.since}. */
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** How many sessions are locked now. */
+  /** How many sessions are locked. */
   get size(): number {
     return this.#lines.size
   }
 
-  /** Everybody who has the lock: more than one where their callers name different owners. */
+  /** All holders of the lock: more than one if their callers name different owners. */
   holdersOf(sessionId: string): readonly LockHolder[] {
     return this.#lines.get(sessionId)?.holders ?? []
   }
 
-  /** Who has the lock that a caller waits for: who excludes it, or else who is waited for by a request before it. */
+  /** The holder that a caller waits for: the one that excludes it, or else the first. */
   holderOf(sessionId: string, caller?: LockWait['caller']): LockHolder | undefined {
     const line = this.#lines.get(sessionId)
     return line?.holderBefore(caller) ?? line?.holders[0]
@@ -43,25 +43,25 @@ export class SessionLock {
     return this.#lines.get(sessionId)?.queue?.counted(owner) ?? 0
   }
 
-  /** How the last request waits that a caller would wait behind; `undefined` where none waits. */
+  /** How the last request waits that a caller would wait behind; `undefined` if there is none. */
   lastWait(sessionId: string, caller?: LockWait['caller']): LockWait | undefined {
     const waiting = Array.from(this.#lines.get(sessionId)?.queue ?? [], ({ wait }) => wait)
     return waiting.findLast((wait) => areExclusive(wait.caller, caller))
   }
 
-  /** The lock of a session that somebody has, as a caller sees it that has to wait. */
+  /** The lock of a locked session, as seen by a caller that has to wait for it. */
   heldLock(sessionId: string, caller?: LockWait['caller']): HeldLock {
     const line = this.#lines.get(sessionId) as Line
     const holder = this.holderOf(sessionId, caller) as LockHolder
     return { holder: holder.waitOf(), waiting: () => Array.from(line.queue ?? []) }
   }
 
-  /** Whether a caller that has to wait is known to be a stranger. */
+  /** Whether a caller that has to wait is known not to own the session. */
   isForeign(sessionId: string, caller: LockWait['caller']): boolean {
     return this.#lines.get(sessionId)?.isForeignTo(caller) === true
   }
 
-  /** Acquires the lock if nobody has it or waits for it whom the request would have to wait for. */
+  /** Acquires the lock, unless the request has to wait for a holder or for a request in the queue. */
   tryAcquire(sessionId: string, holder: LockHolder): boolean {
     const line = this.#lines.get(sessionId)
     if (line === undefined) {
@@ -84,9 +84,9 @@ export class SessionLock {
   }
 
   /**
-   * Notes whose session it is. Requests of other owners that wait for this holder leave the queue.
+   * Records the owner of the session. Requests of other owners that wait for this holder leave the queue.
    *
-   * @param stored - The document as it was loaded; `undefined` where there is none.
+   * @param stored - The document as loaded; `undefined` if nothing is stored.
    */
   setOwner(holder: LockHolder, stored: unknown): void {
     const { line } = holder
@@ -94,7 +94,7 @@ export class SessionLock {
     holder.owner = stored === undefined ? nothingStored : (Object(stored) as { owner?: unknown }).owner
     for (const waiter of Array.from(line.queue ?? [])) {
       const { caller } = waiter.wait
-      // Those that a holder of their own excludes learn it from that one, as with an unknown ID.
+      // A request that another holder excludes waits for that holder's answer, as it would for an unknown ID.
       const before = line.holderBefore(caller)
       if ((before !== undefined && before !== holder) || waiter.hasLeft || !holder.isForeignTo(caller)) continue
       waiter.holder.isStranger = true
@@ -102,7 +102,7 @@ export class SessionLock {
     }
   }
 
-  /** Passes the lock to the next requests in the queue, or frees it. Does nothing where it was taken. */
+  /** Passes the lock to the next requests in the queue, or frees it. Does nothing if it was taken. */
   release(holder: LockHolder): void {
     const { line, sessionId } = holder
     if (line === undefined) return
@@ -121,11 +121,11 @@ export class SessionLock {
     this.#pass(holder.sessionId as string, line)
   }
 
-  /** Refuses every request that waits. Holders keep their locks. */
+  /** Refuses all waiting requests. Holders keep their locks. */
   refuseWaiters(reason: () => unknown): void {
     for (const line of this.#lines.values()) {
       const { queue } = line
-      // None of them gets the lock because one before it has left.
+      // Without the queue, no waiter gets the lock when the one before it leaves.
       line.queue = undefined
       for (const waiter of Array.from(queue ?? [])) waiter.cancel(reason())
     }
@@ -142,7 +142,7 @@ export class SessionLock {
     holder.line = undefined
   }
 
-  /** Gives the lock to those that wait for nobody any more, or frees it. */
+  /** Gives the lock to the requests that have nothing left to wait for, or frees it. */
   #pass(sessionId: string, line: Line): void {
     if (line.queue?.first !== undefined) this.#passOn(sessionId, line, line.queue)
     if (line.holders.length === 0) this.#lines.delete(sessionId)
@@ -155,7 +155,7 @@ export class SessionLock {
     for (const waiter of Array.from(queue)) {
       if (before.excludeAll) break
       const { caller } = waiter.wait
-      // What leaves the queue passes the lock on itself.
+      // A waiter that leaves the queue passes the lock on itself.
       if (!waiter.hasLeft && !before.exclude(caller)) {
         holders.push(waiter.holder)
         this.#give(sessionId, waiter.holder, line)

@@ -1,7 +1,7 @@
 /**
- * The timer of one request that waits for a lock: it ends a wait that takes too long, and takes the lock from a holder
- * that has not settled long after its deadline. Each request has its own, because a runtime may drop
- * the timers of another's.
+ * The timer of one request that waits for a lock. It ends a wait that takes too long, and takes the lock from a holder
+ * that is still running long after its deadline. Each request has its own timer, because a runtime may drop the timers
+ * of other requests.
  */
 import { type Clock, monotonicTime, setDeadline } from '../../config/clock.js'
 import type { LockHolder, Waiter } from './lock-line.js'
@@ -9,20 +9,20 @@ import type { LockHolder, Waiter } from './lock-line.js'
 /** The lock that a request waits for. */
 export interface AwaitedLock {
   readonly clock: Clock
-  /** Who has it now, of those that the request waits for. */
+  /** The holder that the request waits for now. */
   readonly holder: () => LockHolder
-  /** Everybody who has it now. */
+  /** All current holders. */
   readonly holders: () => readonly LockHolder[]
-  /** When it may be taken from a holder, in monotonic time. */
+  /** The monotonic time from which the lock may be taken from a holder. */
   readonly takeableAt: (holder: LockHolder) => number
   readonly take: (holder: LockHolder) => void
 }
 
 /**
- * Starts the timer of a request. A wait ends after `timeoutMs`, or later: when the lock can be taken from the
- * holders that the request met.
+ * Starts the timer of a request. A wait ends after `timeoutMs`, or later if the lock can be taken from the holders that
+ * were there when the wait began.
  *
- * @returns A function that stops it.
+ * @returns A function that stops the timer.
  */
 export function startWaitTimer(waiter: Waiter, { clock, holder, holders, takeableAt, take }: AwaitedLock): () => void {
   const { timeoutMs = Number.POSITIVE_INFINITY, onTimeout } = waiter.wait
@@ -33,7 +33,7 @@ export function startWaitTimer(waiter: Waiter, { clock, holder, holders, takeabl
 
   function isOver(now: number): boolean {
     const current = holder()
-    // One that has not begun is perhaps dropped, and the lock can soon be taken from it.
+    // A holder that has not begun may have been dropped; its lock can be taken soon.
     return now >= limit && ((!met.has(current) && current.hasBegun) || takeableAt(current) === Number.POSITIVE_INFINITY)
   }
 
@@ -41,7 +41,7 @@ export function startWaitTimer(waiter: Waiter, { clock, holder, holders, takeabl
     const takeAt = takeableAt(holder())
     const at = now < limit ? Math.min(limit, takeAt) : takeAt
     stop = setDeadline(clock, Math.max(0, at - now), () => expire(at))
-    // This holder keeps the lock until it ends. The next one may be dropped.
+    // This holder keeps the lock until it ends, but the next one may be dropped.
     if (at === Number.POSITIVE_INFINITY) void waiter.nextHolder().then(startAnew)
   }
 
@@ -56,11 +56,11 @@ export function startWaitTimer(waiter: Waiter, { clock, holder, holders, takeabl
 
   function expire(at: number): void {
     if (waiter.hasLeft) return
-    // Not earlier than the timer was set for, even where a clock was set back since.
+    // Never earlier than the timer's time, even if the clock was set back.
     const now = Math.max(at, monotonicTime(clock))
     const current = holder()
     if (takeableAt(current) <= now) take(current)
-    // Now the lock may be this request's.
+    // That may have given the lock to this request.
     if (waiter.hasLeft) return
     try {
       if (isOver(now)) waiter.cancel(onTimeout?.())
