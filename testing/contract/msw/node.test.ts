@@ -214,13 +214,13 @@ describe('over an engine', () => {
 
 describe('the address of the service', () => {
   /** What MSW does with a request that no handler takes, as an option of `listen`. */
-  const nobody = { message: expect.stringContaining('Nobody answers') }
+  const unanswered = { message: expect.stringContaining('No server answers') }
 
   test('any origin, or one', async () => {
     listen(flowServiceHandlers(() => 'a'))
     expect(await say('', '', { url: 'http://127.0.0.1:1/ai/run?envelope=1' })).toMatchObject({ message: 'a' })
-    expect(await say('', '', { url: 'https://api.example/v1/ai/run' })).toMatchObject(nobody)
-    expect(await say('', '', { url: 'https://api.example/ai/run/1' })).toMatchObject(nobody)
+    expect(await say('', '', { url: 'https://api.example/v1/ai/run' })).toMatchObject(unanswered)
+    expect(await say('', '', { url: 'https://api.example/ai/run/1' })).toMatchObject(unanswered)
   })
 
   test.each([
@@ -229,8 +229,8 @@ describe('the address of the service', () => {
   ])('%s with the base path %s', async (origin, basePath, url) => {
     listen(flowServiceHandlers(() => 'a', { origin, basePath }))
     expect(await say('', '', { url })).toMatchObject({ message: 'a' })
-    expect(await say('', '', { url: url.replace('v1.0', 'v1-0').replace('3000', '3001') })).toMatchObject(nobody)
-    expect(await say('', '', { url: 'https://other.example/run' })).toMatchObject(nobody)
+    expect(await say('', '', { url: url.replace('v1.0', 'v1-0').replace('3000', '3001') })).toMatchObject(unanswered)
+    expect(await say('', '', { url: 'https://other.example/run' })).toMatchObject(unanswered)
   })
 
   test('a page of another origin sends a preflight, and gets an answer', async () => {
