@@ -1,4 +1,5 @@
-// The table of docs/deploy.md, made of what ran: a row for each case, a column for each runtime.
+// The table of docs/deploy.md, made of what ran: a column for each runtime, a row for each case whose outcome is not
+// `yes` on all of them. A list below has the other cases.
 
 /** The table's entry for each case, by the name of the runtime. */
 export type Outcomes = Map<string, ReadonlyMap<string, string>>
@@ -14,11 +15,16 @@ const end = '<!-- The end of the table of runtimes. -->'
 export function tableOf(runtimes: readonly Named[], cases: readonly Named[], outcomes: Outcomes): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
   const names = runtimes.map(({ name }) => name)
-  const cell = (runtime: string, title: string): string => outcomes.get(runtime)?.get(title) ?? '-'
+  const cellsOf = (title: string): string[] => names.map((name) => outcomes.get(name)?.get(title) ?? '-')
+  const isYesEverywhere = ({ name }: Named): boolean => cellsOf(name).every((cell) => cell === 'yes')
   return [
     line(['', ...names]),
     line(['', ...names].map(() => '---')),
-    ...cases.map(({ name: title }) => line([title, ...names.map((name) => cell(name, title))])),
+    ...cases.filter((each) => !isYesEverywhere(each)).map(({ name }) => line([name, ...cellsOf(name)])),
+    '',
+    'On all of them:',
+    '',
+    ...cases.filter(isYesEverywhere).map(({ name }) => `- ${name}`),
   ].join('\n')
 }
 
