@@ -26,9 +26,9 @@ describe('the driver', () => {
     expect(() => chooseDriver({ keyv })).toThrow(
       new InvalidInputError({
         message:
-          'KeyvSessionStore: the Keyv adapter PlainAdapter has no compare-and-swap that is known here, so two processes ' +
+          'KeyvSessionStore: the Keyv adapter PlainAdapter has no known compare-and-swap, so two processes ' +
           'would overwrite each other. Use @keyv/redis, @keyv/sqlite, @keyv/postgres or a Map, pass a driver, or pass ' +
-          "consistency: 'process' if one process alone uses the backend.",
+          "consistency: 'process' if only one process uses the backend.",
       }),
     )
     expect(chooseDriver({ keyv, consistency: 'process' }).driver.guarantees).toEqual({
@@ -40,8 +40,8 @@ describe('the driver', () => {
   test('the adapter for Valkey is refused, with the name of the one that serves it', () => {
     class KeyvValkey extends PlainAdapter {}
     expect(() => chooseDriver({ keyv: new Keyv(new KeyvValkey()) })).toThrow(
-      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
-        'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.',
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no known compare-and-swap. ' +
+        'Use @keyv/redis, which also works with Valkey servers: call createRedisKeyv with the same address.',
     )
   })
 
@@ -51,7 +51,7 @@ describe('the driver', () => {
       createKeyPrefix: (key: string) => key,
       client: { sendCommand: () => undefined, connect: () => undefined },
     })
-    expect(() => chooseDriver({ keyv: new Keyv(adapter) })).toThrow('has no compare-and-swap that is known here')
+    expect(() => chooseDriver({ keyv: new Keyv(adapter) })).toThrow('has no known compare-and-swap')
   })
 
   test.each([undefined, null, {}, new Map()])('a value that is not a Keyv is refused: %j', (keyv) => {

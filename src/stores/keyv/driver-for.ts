@@ -62,14 +62,14 @@ function refusal(keyv: Keyv): string {
   const name: unknown = keyv.store?.constructor?.name
   if (name === 'KeyvValkey') {
     return (
-      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
-      'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.'
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no known compare-and-swap. ' +
+      'Use @keyv/redis, which also works with Valkey servers: call createRedisKeyv with the same address.'
     )
   }
   return (
-    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no ` +
-    'compare-and-swap that is known here, so two processes would overwrite each other. Use @keyv/redis, ' +
+    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no known ` +
+    'compare-and-swap, so two processes would overwrite each other. Use @keyv/redis, ' +
     '@keyv/sqlite, @keyv/postgres or a Map, ' +
-    "pass a driver, or pass consistency: 'process' if one process alone uses the backend."
+    "pass a driver, or pass consistency: 'process' if only one process uses the backend."
   )
 }

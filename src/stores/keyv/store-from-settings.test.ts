@@ -45,12 +45,12 @@ describe('a store by settings', () => {
     await expect(make('postgres')).rejects.toThrow(
       new InvalidInputError({
         message:
-          "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+          "SESSION_STORE is 'postgres', so POSTGRES_URL must be set to the address: postgres://user:password@host:5432/database.",
       }),
     )
   })
 
   test('knows no other', async () => {
-    await expect(make('memory')).rejects.toThrow("No store is made for SESSION_STORE 'memory'.")
+    await expect(make('memory')).rejects.toThrow("There is no store for SESSION_STORE 'memory'.")
   })
 })

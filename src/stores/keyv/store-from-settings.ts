@@ -32,7 +32,7 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
  */
 export async function createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore> {
   const make = makers.get(name)
-  if (make === undefined) throw invalidInput(`No store is made for SESSION_STORE '${name}'.`)
+  if (make === undefined) throw invalidInput(`There is no store for SESSION_STORE '${name}'.`)
   const ttlMs = timeOf(config, 'SESSION_TTL_MS')
   const absoluteTtlMs = timeOf(config, 'SESSION_ABSOLUTE_TTL_MS')
   const namespace = config.get('SESSION_NAMESPACE')
@@ -45,7 +45,7 @@ function postgresUrl(config: ConfigReader): string {
   const url = config.get('POSTGRES_URL')
   if (url !== undefined) return url
   throw invalidInput(
-    "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+    "SESSION_STORE is 'postgres', so POSTGRES_URL must be set to the address: postgres://user:password@host:5432/database.",
   )
 }
 

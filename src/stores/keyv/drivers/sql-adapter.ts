@@ -88,7 +88,7 @@ export function toStoredSession(row: SessionRow): StoredSession {
 /** The session ID in the row that the claim statement returned. */
 export function claimedId(rows: readonly unknown[]): string {
   const [row] = rows as { session_id: string }[]
-  if (row === undefined) throw new Error('The database answered a claim with no row.')
+  if (row === undefined) throw new Error('The database returned no row for a claim.')
   return decodeText(row.session_id)
 }
 

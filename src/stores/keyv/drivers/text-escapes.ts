@@ -1,6 +1,6 @@
 /**
- * Escapes texts that databases would change or refuse: Postgres cannot store NUL, and no database here can store half
- * of a surrogate pair. Such texts are stored as JSON, all others unchanged. Equal texts stay equal and different texts
+ * Escapes texts that databases would change or refuse: Postgres cannot store NUL, and none of the databases can store a
+ * lone surrogate. Such texts are stored as JSON, all others unchanged. Equal texts stay equal and different texts
  * different, so keys can be compared in their stored form.
  */
 

@@ -206,11 +206,11 @@ describe('a session whose texts cannot be read', () => {
       (driver) => change(driver, (head) => head.replace('"layout":2', '"layout":0')),
       'its stored layout is 0, and this release reads 2',
     ],
-    ['a head without lists', (driver) => change(driver, () => '{"layout":2}'), 'its head does not list its lists'],
+    ['a head without lists', (driver) => change(driver, () => '{"layout":2}'), 'its head has no valid list table'],
     [
       'a head whose lists are not described',
       (driver) => change(driver, (head) => head.replace('"first":0', '"first":-1')),
-      'its head does not list its lists',
+      'its head has no valid list table',
     ],
     [
       'a head of layout 1',

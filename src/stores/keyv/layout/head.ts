@@ -53,7 +53,7 @@ export function chunkName(list: string, index: number): string {
   return `${JSON.stringify(list).slice(1, -1)}#${index}`
 }
 
-/** Checks the decoded content of a head. Returns the head, or a sentence that says what is wrong. */
+/** Checks the decoded content of a head. Returns the head, or the problem as a clause. */
 export function checkHead(value: unknown): SessionHead | string {
   if (!isPlainObject(value)) return 'its head is not an object'
   const { layout, lists } = value
@@ -62,7 +62,7 @@ export function checkHead(value: unknown): SessionHead | string {
   }
   return Array.isArray(lists) && lists.every(isListHead)
     ? { layout: layout as number, document: value.document, lists }
-    : 'its head does not list its lists'
+    : 'its head has no valid list table'
 }
 
 /** Whether a later release wrote the head. */

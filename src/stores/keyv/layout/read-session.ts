@@ -136,7 +136,7 @@ export class SessionReader {
     return typeof lists === 'string' ? undefined : finish(sessionId, head, stored, lists, true)
   }
 
-  /** Returns the lists that the head describes, or a sentence that says what is wrong. */
+  /** Returns the lists that the head describes, or the problem as a clause. */
   async #follow(
     sessionId: string,
     head: SessionHead,
@@ -156,9 +156,9 @@ export class SessionReader {
   }
 
   /**
-   * Returns the unknown chunks of a list, or a sentence that says what is wrong. They are decoded from last to first,
-   * because the codec needs the revision of each text: the head has the revision of the last chunk, and each chunk has
-   * the revision of the chunk before it.
+   * Returns the unknown chunks of a list, or the problem as a clause. They are decoded from last to first, because the
+   * codec needs the revision of each text: the head has the revision of the last chunk, and each chunk has the revision
+   * of the chunk before it.
    */
   async #chunks(
     sessionId: string,

@@ -43,7 +43,7 @@ export interface PlannedList extends KnownList {
 /**
  * Plans a save.
  *
-  * @param known - The session as stored under the revision that the save replaces, if it is cached.
+ * @param known - The session as stored under the revision that the save replaces, if it is cached.
  */
 export function planWrite(
   document: SessionDocument,

@@ -102,7 +102,7 @@ describe('a swap that waits', () => {
 
   test('does not conflict where it was done before, and another one came', async () => {
     outcomes = [reconnecting('done' as const), () => 'conflict']
-    await expect(replication().swap(change)).rejects.toThrow('when it was sent once more.')
+    await expect(replication().swap(change)).rejects.toThrow('when it was sent again.')
   })
 
   test('follows a slot that moved, and waits where it is now', async () => {
