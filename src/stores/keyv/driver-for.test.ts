@@ -16,12 +16,12 @@ describe('the driver', () => {
     expect(chooseDriver({ keyv }).driver.guarantees).toEqual(guarantees)
   })
 
-  test('is the one that was passed, whatever the adapter', () => {
+  test('is the one that was passed, for any adapter', () => {
     const driver = new FakeDriver()
     expect(chooseDriver({ keyv: new Keyv(new PlainAdapter()), driver }).driver).toBe(driver)
   })
 
-  test('an adapter without a compare-and-swap has no driver, unless one process is enough', () => {
+  test("an adapter without a compare-and-swap has no driver, unless consistency is 'process'", () => {
     const keyv = new Keyv(new PlainAdapter())
     expect(() => chooseDriver({ keyv })).toThrow(
       new InvalidInputError({
@@ -37,7 +37,7 @@ describe('the driver', () => {
     })
   })
 
-  test('the adapter for Valkey is refused, with the name of the one that serves it', () => {
+  test('the adapter for Valkey is refused, and the message names the one to use', () => {
     class KeyvValkey extends PlainAdapter {}
     expect(() => chooseDriver({ keyv: new Keyv(new KeyvValkey()) })).toThrow(
       'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no known compare-and-swap. ' +
@@ -45,7 +45,7 @@ describe('the driver', () => {
     )
   })
 
-  test('an adapter that looks like Redis but has a client of another kind is refused', () => {
+  test('an adapter that looks like Redis but has another kind of client is refused', () => {
     const adapter = Object.assign(new PlainAdapter(), {
       opts: { dialect: 'redis' },
       createKeyPrefix: (key: string) => key,
@@ -60,7 +60,7 @@ describe('the driver', () => {
     )
   })
 
-  test('a consistency that does not exist is refused', () => {
+  test('an unknown consistency is refused', () => {
     expect(() => chooseDriver({ keyv: new Keyv(), consistency: 'eventual' as 'process' })).toThrow(
       "KeyvSessionStore: consistency can only be 'process'.",
     )
