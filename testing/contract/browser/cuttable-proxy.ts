@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// The network between a browser and a server, controlled by a test: connections are cut, nobody is reached, replies get
-// lost.
+// The network between a browser and a server, controlled by a test, which can cut connections, make the server
+// unreachable, and lose replies.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A proxy before one server. */

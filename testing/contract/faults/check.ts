@@ -1,6 +1,6 @@
 /**
- * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared
- * with the reference model, each answer with the changes, and what is read in the end with the last change.
+ * Checks what must hold in any run, whatever faults it had: the promises of design 2. It compares each change of the
+ * data with the reference model, each answer with the changes, and the final read with the last change.
  */
 
 import { lastTurnOf, newSession, take, viewOf } from '../simulation/model-session.js'

@@ -1,8 +1,8 @@
 /** The outcome of one case. */
 
 /**
- * How a case counts. `server`: the HTTP server answered by itself. `refused`: the platform lets
- * nobody make such a request.
+ * How a case counts. `server`: the HTTP server answered by itself. `refused`: the platform does not allow such a
+ * request.
  */
 export type Kind = 'success' | 'failure' | 'server' | 'none' | 'refused'
 

@@ -1,7 +1,7 @@
 /// <reference types="node" />
 /**
- * The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` there
- * says what is used of them.
+ * The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` in that folder
+ * exports the parts that are used.
  */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
