@@ -19,7 +19,7 @@ export interface ScenarioSetup extends ConversationOptions {
   readonly given?: Readonly<Record<string, ConversationOptions>>
 }
 
-/** A set-up, or a function that makes one for each scenario, where services keep what one scenario left. */
+/** A set-up, or a function that makes one for each scenario, for services that keep state between scenarios. */
 export type ScenarioSetupSource = ScenarioSetup | (() => ScenarioSetup | Promise<ScenarioSetup>)
 
 /**

@@ -9,7 +9,7 @@ export interface CuttableProxy {
   /** Cuts every connection and refuses new ones, until `up()`. */
   down(): void
   up(): void
-  /** From now on requests pass, and connections are cut where a reply would come back, until `up()`. */
+  /** From now on requests pass, but connections are cut before the reply comes back, until `up()`. */
   loseReplies(): void
   close(): Promise<void>
 }

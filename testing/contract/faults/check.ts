@@ -235,7 +235,7 @@ class Check {
   /** In one engine, the turns of one session run in the order in which they were requested. */
   #checkLines(): void {
     const latest = new Map<object, Map<string, number>>()
-    // A turn that could not go on with the session it asked for has a new one, with a separate lock.
+    // A turn that could not continue the requested session has a new one, with a separate lock.
     const ran = this.#played.calls.filter(({ ranIn, asked }) => ranIn !== undefined && ranIn === asked)
     for (const { life, asked, entered, message } of ran) {
       const line = latest.get(life) ?? new Map<string, number>()

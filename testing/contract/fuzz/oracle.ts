@@ -14,7 +14,7 @@ export interface SeenReply {
   readonly body: string
 }
 
-/** Which application should have answered, and whether a server stands in front of it. */
+/** Which application should have answered, and whether there is a server in front of it. */
 export interface Served {
   readonly app: AppName
   readonly byServer: boolean

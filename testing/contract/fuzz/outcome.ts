@@ -7,7 +7,7 @@
 export type Kind = 'success' | 'failure' | 'server' | 'none' | 'refused'
 
 export interface Outcome {
-  /** One for each reply; `none` where the client did not wait for any. */
+  /** One for each reply; `none` if the client did not wait for any. */
   readonly kinds: readonly Kind[]
   /** All that is wrong, in words. */
   readonly problems: readonly string[]

@@ -6,7 +6,7 @@ export interface KeyedAnswer {
   readonly at: number
   readonly status: number
   readonly contentType: string
-  /** The headers `CHAT_SESSION_ID`, `Chat-Session-State` and `Chat-Error`; empty where absent. */
+  /** The headers `CHAT_SESSION_ID`, `Chat-Session-State` and `Chat-Error`; empty if absent. */
   readonly session: string
   readonly state: string
   readonly code: string

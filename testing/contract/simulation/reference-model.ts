@@ -94,7 +94,7 @@ export class ReferenceModel {
     return { ...outcome, sessionState: this.#stateAfter(outcome, call), restarted }
   }
 
-  /** Why the session that was asked for cannot go on, if it cannot. */
+  /** Why the requested session cannot continue, if it cannot. */
   #whyRestarted({ sessionId, owner }: TurnCall): TurnOutcome['restarted'] {
     if (sessionId === undefined) return undefined
     const found = this.sessions.get(sessionId)

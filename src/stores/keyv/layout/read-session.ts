@@ -197,7 +197,7 @@ export class SessionReader {
     throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout, owner: ownerIn(value) })
   }
 
-  /** Rejects where the codec throws. */
+  /** Rejects if the codec throws. */
   async #decode(text: string, place: SessionTextPlace): Promise<unknown> {
     return this.#codec.decode(text, place)
   }
