@@ -15,9 +15,9 @@ type Reader = ReadableStreamDefaultReader<StreamPart>
 const ignore = (): void => undefined
 
 /**
- * The parts of an answer, which can be read once. The model is called when the first part is asked for.
+ * The parts of an answer, which can be read once. The model is called when the first part is requested.
  *
- * @param signal - Returns the caller's signal. Called when the first part is asked for.
+ * @param signal - Returns the caller's signal. Called when the first part is requested.
  */
 export function answerStream(
   open: OpenStream,

@@ -71,7 +71,7 @@ function mayPass({ success, code = '', sessionState }: Partial<ChatOutcome> = { 
 
 /**
  * Whether the turn may be stored if this is the only outcome. The reply to a save may have been lost. A sender that
- * does not know the session, such as a proxy that refuses, knows nothing about earlier attempts; a first message has
+ * does not know the session, such as a proxy that refuses, is not aware of earlier attempts; a first message has
  * none.
  */
 function isInDoubt(outcome: ChatOutcome | undefined, wasSent: boolean): boolean {

@@ -49,7 +49,7 @@ export const createTables: readonly string[] = [
 export const readHead: string = `SELECT revision, CASE WHEN revision IS ?2 THEN '' ELSE head END AS head
   FROM turnkeeper_session WHERE key = ?1 AND ${isLive}`
 
-/** The names of texts: the head's, and those of a list. */
+/** Selects texts by name: the head, and the names in a list. */
 const named = "name IN (SELECT 'head' UNION ALL SELECT value FROM json_each(?3))"
 
 const readTexts = `SELECT name, part, body FROM turnkeeper_text

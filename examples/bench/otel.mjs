@@ -164,7 +164,7 @@ async function measure(kinds, rounds, run, warmUps) {
       const { user, system: kernel } = process.cpuUsage(before)
       used.push((user + kernel) / turns)
       passed.push(performance.now() - start)
-      // Spans are exported here, as they are where turns wait for a model.
+      // Spans are exported here, as in an application whose turns wait for a model.
       await nextTask()
     }
   }

@@ -16,7 +16,7 @@ const leftOut = isMissing(program) ? ` (left out: npm ci --prefix ${deployments}
 const env = { NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
 const token = 'a-token'
 
-/** A folder with this application and the built package, where Next.js itself is found, too. */
+/** A folder with this application, the built package and Next.js. */
 function copyApplication(): string {
   mkdirSync(pathOf(`${deployments}/.reports`), { recursive: true })
   const folder = mkdtempSync(pathOf(`${deployments}/.reports/nextjs-`))

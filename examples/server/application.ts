@@ -14,7 +14,7 @@ export async function createApplication(services: Partial<FlowServices> = {}): P
   return FlowEngine.create({
     flows: [Appointment, SupportDesk, VisitReport],
     providers: [provider],
-    // After a failure the user goes on where the conversation was.
+    // After a failure the user continues from the same place in the conversation.
     onTurnError: 'rollback',
     services: {
       deskModel: selection,

@@ -6,7 +6,7 @@ import type { SessionTextPlace } from 'turnkeeper/keyv'
  * Encrypts whatever a Keyv stores, with AES-256-GCM and a fresh nonce for each text. A text is bound to its place: it
  * cannot be decrypted in another session, as another text of its session, or under another revision.
  *
- * @param secret - 32 bytes, from where your secrets are.
+ * @param secret - 32 bytes, from your secret manager.
  */
 export async function encrypt(keyv: Keyv, secret: Uint8Array<ArrayBuffer>): Promise<Keyv> {
   const key = await crypto.subtle.importKey('raw', secret, 'AES-GCM', false, ['encrypt', 'decrypt'])

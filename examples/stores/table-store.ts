@@ -40,7 +40,7 @@ export class TableSessionStore implements SessionStore {
 
   async save(document: SessionDocument, expectedRevision: string): Promise<void> {
     const { id, revision } = document
-    // Where both revisions are the same one, the save is done already, and must change nothing.
+    // If both revisions are the same, the save was already done and must change nothing.
     const isNew = revision !== expectedRevision
     if (isNew && (await this.#open().swap(id, expectedRevision, revision, JSON.stringify(document)))) return
     if ((await this.#open().read(id))?.revision !== revision) throw new SessionConflictError({ sessionId: id })

@@ -161,7 +161,7 @@ export class FlowEngine {
   /**
    * Checks a selection against the catalog and the registered providers.
    *
-   * @throws `InvalidInputError` where the provider is not registered or a parameter is not supported.
+   * @throws `InvalidInputError` if the provider is not registered or a parameter is not supported.
    */
   validateModel(selection: ResolvedModelSelection): void {
     this.#context.models.validate(selection)

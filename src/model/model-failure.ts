@@ -60,7 +60,7 @@ export function retryAdvice(thrown: unknown, now: number): RetryAdvice {
       error = error.cause as ForeignError | null | undefined
     }
   } catch {
-    // A getter of the error threw, so the error says nothing usable.
+    // A getter of the error threw, so the error cannot be used.
   }
   return { isRetryable: false, retryAfterMs: 0 }
 }
@@ -85,7 +85,7 @@ function isTransientStatus(status: number): boolean {
   return status === 408 || status === 409 || status === 429 || (status >= 500 && status < 600)
 }
 
-/** Whether a code, a name or a message is that of a failed connection. */
+/** Whether a code, a name or a message indicates a failed connection. */
 function isConnectionFailure(given: unknown): boolean {
   if (typeof given !== 'string') return false
   const text = given.slice(0, maxTextLength).toLowerCase()
@@ -100,7 +100,7 @@ function isConnectionFailure(given: unknown): boolean {
 
 /**
  * Milliseconds in `retry-after-ms`, or else in `Retry-After`: seconds or a date (RFC 9110, 10.2.3). A date counts from
- * the `Date` of the same response, where it has one: then it does not matter what time this machine believes it is.
+ * the `Date` of the same response, if it has one: then it does not matter whether this machine's clock is right.
  */
 function retryAfterOf({ responseHeaders, headers }: ForeignError, now: number): number {
   const given = responseHeaders ?? headers ?? undefined

@@ -12,7 +12,7 @@ export interface ModelSelection {
   readonly provider: string
   /** The model's name, as the provider knows it. */
   readonly name: string
-  /** Parameters of the call (temperature and the like). Default: none. */
+  /** Parameters of the call (for example temperature). Default: none. */
   readonly params?: JsonObject
 }
 

@@ -59,7 +59,7 @@ export class ModelRegistry {
   /**
    * Checks that a selection can be used.
    *
-   * @throws {@link InvalidInputError} that says what is wrong.
+   * @throws {@link InvalidInputError} with the reason, if it cannot.
    */
   validate(selection: ResolvedModelSelection): void {
     this.#check(selection)

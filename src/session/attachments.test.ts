@@ -22,7 +22,7 @@ function userMessage(turn: number, ...parts: StoredMessage['parts']): StoredMess
   return { role: 'user', parts: [{ type: 'text', text: 'Look.' }, ...parts], turn }
 }
 
-/** A session with these memories, and their bytes counted. */
+/** A session with these memories, with their bytes counted. */
 function sessionOf(
   memories: Record<string, readonly StoredMessage[]>,
   more: Partial<SessionDocument> = {},
@@ -37,14 +37,14 @@ const partsOf = ({ flow }: SessionDocument, namespace = 'Ask') =>
   flow.memory[namespace]?.messages.map(({ parts }) => parts.slice(1))
 
 describe('a reference', () => {
-  test('says what it was, has no bytes, and is frozen', () => {
+  test('describes its part, has no bytes, and is frozen', () => {
     expect(referenceTo(photo, '3-0')).toEqual({ type: 'image', mediaType: 'image/png', attachment: '3-0' })
     const reference = referenceTo(manual, attachmentId(3, 1))
     expect(reference).toEqual({ type: 'file', mediaType: 'application/pdf', name: 'a.pdf', attachment: '3-1' })
     expect([isReference(reference), isReference(manual), Object.isFrozen(reference)]).toEqual([true, false, true])
   })
 
-  test('to bytes that are there is the part that was sent; an address and a message without any stay as they are', () => {
+  test('to stored bytes becomes the part that was sent; an address, and a message without either, do not change', () => {
     const messages = [userMessage(3, referenceTo(photo, '3-0'), linked, referenceTo(manual, '3-1')), userMessage(4)]
     const find = findIn([
       { id: '3-0', turn: 3, data: 'aGk=' },
@@ -57,7 +57,7 @@ describe('a reference', () => {
     expect([read[0], read[0]?.parts, read[0]?.parts[1]].map(Object.isFrozen)).toEqual([true, true, true])
   })
 
-  test('to bytes that were removed reads as a text that says what was there', () => {
+  test('to removed bytes becomes a text that describes them', () => {
     const text = (what: string) => ({
       type: 'text',
       text: `[The user sent ${what} here. It is no longer available.]`,
@@ -89,7 +89,7 @@ describe('moveBytes', () => {
     expect(JSON.stringify(document)).toBe(text)
     const lists = [moved.attachments, moved.flow.memory.Ask?.messages, moved.flow.memory.Other?.messages]
     expect(lists.map((list) => isSharedList(list ?? []))).toEqual([true, true, true])
-    // What did not have to change is the same.
+    // Parts that did not have to change are identical.
     expect([moved.history, moved.flow.memory.Ask?.messages[1]]).toEqual([
       document.history,
       document.flow.memory.Ask?.messages[1],
@@ -97,7 +97,7 @@ describe('moveBytes', () => {
     expect(moved.flow.memory.Ask?.messages[1]).toBe(document.flow.memory.Ask?.messages[1])
   })
 
-  test('keeps the same bytes of one turn once, whichever memories have them, and those of another turn apart', () => {
+  test('stores the same bytes of one turn once, even for several memories, and separately for another turn', () => {
     const moved = moveBytes(
       sessionOf({ Ask: [userMessage(1, photo), userMessage(2, photo)], Other: [userMessage(1, photo)] }),
     )
@@ -109,21 +109,21 @@ describe('moveBytes', () => {
     expect(moved.bytes).toBe(bytesOfLists(moved))
   })
 
-  test('returns a document without bytes as it is, and leaves namespaces without any alone', () => {
+  test('returns a document without bytes unchanged, and does not touch namespaces without bytes', () => {
     const document = { ...sessionOf({ Ask: [userMessage(1, linked, referenceTo(photo, '1-0'))] }), attachments: [] }
     expect(moveBytes(document)).toBe(document)
     const mixed = sessionOf({ Ask: [userMessage(1, photo)], Other: [userMessage(1)] })
     expect(moveBytes(mixed).flow.memory.Other).toBe(mixed.flow.memory.Other)
   })
 
-  test('gives a document whose messages refer to attachments a list of them', () => {
+  test('adds an attachments list if the messages refer to attachments', () => {
     const { attachments: _, ...document } = sessionOf({ Ask: [userMessage(1, referenceTo(photo, '1-0'))] })
     expect(moveBytes(document)).toEqual({ ...document, attachments: [] })
     const plain = sessionOf({ Ask: [userMessage(1)] })
     expect(moveBytes(plain)).toBe(plain)
   })
 
-  test('gives no ID that a message still refers to, although its bytes were removed', () => {
+  test('does not reuse an ID that a message still refers to, although its bytes were removed', () => {
     // The flow's `onRestore` put the second of two photos back, from an archive.
     const document = sessionOf(
       {
@@ -143,7 +143,7 @@ describe('moveBytes', () => {
     expect(read[0]?.parts.map(({ type }) => type)).toEqual(['text', 'text', 'image'])
   })
 
-  test('keeps a namespace that is called __proto__', () => {
+  test('keeps a namespace named __proto__', () => {
     const document = JSON.parse(
       JSON.stringify(sessionOf({ Ask: [userMessage(1, photo)] })).replace(
         '"Ask":{"messages"',

@@ -9,7 +9,7 @@ import type { SessionDocument } from './session-document.js'
 const throughJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 describe('the copy of a document', () => {
-  test('is what JSON would carry, whatever was in it', () => {
+  test('equals a round trip through JSON, for any content', () => {
     const odd = fc.constantFrom<unknown>(
       undefined,
       Number.NaN,
@@ -69,7 +69,7 @@ describe('the copy of a document', () => {
 })
 
 describe('the frozen copy of a document', () => {
-  test('shares nothing with the document but frozen lists, and leaves it as it was', () => {
+  test('shares only frozen lists with the document, and does not change it', () => {
     const document = documentOf('s', '1-a', { history: shareList([]) })
     const copy = frozenCopy(document)
     expect(copy.history).toBe(document.history)
@@ -80,7 +80,7 @@ describe('the frozen copy of a document', () => {
     expect(copy.flow.context).toEqual({ config: { language: 'en' } })
   })
 
-  test('shares what is the very same object in the copy before it, at each level', () => {
+  test('shares objects that are identical in the previous copy, at each level', () => {
     const first = frozenCopy(documentOf('s', '1-a'))
     const { flow } = first
     const steps = { ...flow.steps, Pay: { state: {} } }
@@ -95,7 +95,7 @@ describe('the frozen copy of a document', () => {
     expectFrozen(second)
   })
 
-  test('does not take what objects inherit for what the copy before it had', () => {
+  test('does not mistake inherited properties for properties of the previous copy', () => {
     const first = frozenCopy(documentOf('s', '1-a'))
     const context = JSON.parse('{"constructor":{"a":1},"__proto__":{"b":2}}')
     const second = frozenCopy({ ...first, flow: { ...first.flow, context } }, first)
@@ -113,7 +113,7 @@ describe('the copy that a hook may change', () => {
     expect(copy.flow.memory.Ask?.messages).toBe(document.flow.memory.Ask?.messages)
   })
 
-  test('what is changed in the copy, or put in its place, is not changed in the original', () => {
+  test('changes and replacements in the copy do not affect the original', () => {
     const document = decodeSession(documentOf('s-1', '1-a'), 's-1')
     const copy = copyDocument(document) as unknown as {
       error: string[]
@@ -142,7 +142,7 @@ describe('the copy that a hook may change', () => {
   })
 })
 
-/** Expects a value, and all that it holds, to be frozen. */
+/** Expects a value to be deeply frozen. */
 function expectFrozen(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   expect(Object.isFrozen(value)).toBe(true)

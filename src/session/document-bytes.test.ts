@@ -22,11 +22,11 @@ const empty = { ...documentOf('s-1', '1-a'), history: [] }
 const withoutMemory = { ...empty, flow: { ...empty.flow, memory: {} } }
 
 describe('bytesOfLists', () => {
-  test('of a session without entries is nothing', () => {
+  test('is 0 for a session without entries', () => {
     expect(bytesOfLists(withoutMemory)).toBe(0)
   })
 
-  test('adds up every list of the document, and nothing of context and states', () => {
+  test('adds up every list of the document, without context and states', () => {
     const history = [historyEntry(1, 'One.'), historyEntry(2, 'Two.')]
     const attachments = [{ id: '1-0', turn: 1, data: 'A'.repeat(100) }]
     const receipts = [{ key: 'k', request: 'r', turn: 1 }]
@@ -85,7 +85,7 @@ describe('the count of a stored session', () => {
     restarts: fc.boolean(),
   })
 
-  test('equals what its lists take, after every turn of any conversation, whatever is removed or refused', async () => {
+  test('equals the bytes of its lists after every turn of any conversation, whatever is removed or refused', async () => {
     let trimmed = 0
     let refused = 0
     await fc.assert(
@@ -123,7 +123,7 @@ describe('the count of a stored session', () => {
   })
 })
 
-test('a flow without model steps is counted, too', async () => {
+test('a flow without model steps is counted too', async () => {
   class Only extends LogicStep {
     static override readonly id = 'Only'
     override run({ message }: Turn) {

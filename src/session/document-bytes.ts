@@ -12,7 +12,7 @@ export function bytesOfLists(document: SessionDocument): number {
   return bytes
 }
 
-/** By how many bytes the effects have grown. */
+/** How many bytes the effects have grown. */
 export function addedBytesOfEffects(before: SessionEffects | undefined, after: SessionEffects): number {
   return jsonSize(after) - (before === undefined ? 0 : jsonSize(before))
 }

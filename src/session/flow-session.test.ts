@@ -9,7 +9,7 @@ import { StoreAccess } from './store-access.js'
 
 const turn: LockWait = { counted: true }
 
-/** A way to a store that no lock ever asks. */
+/** An access to a store. No lock ever calls it. */
 const newAccess = (): StoreAccess =>
   new StoreAccess({ store: new FakeSessionStore(), clock: new VirtualClock(), storeTimeoutMs: 1_000 })
 
@@ -18,7 +18,7 @@ const timingOf = (clock: VirtualClock) => ({ clock, turnTimeoutMs: 100, storeTim
 /** @param clock - Default: one that stands still. */
 const newSession = (clock = new VirtualClock()): FlowSession => new FlowSession(newAccess(), timingOf(clock))
 
-/** Work that begins when it gets the lock and ends when the test says so. */
+/** Work that begins when it gets the lock and ends when the test ends it. */
 function gate(): { work: () => Promise<string>; open: () => void; entered: Promise<void> } {
   let open!: () => void
   let enter!: () => void
@@ -36,11 +36,11 @@ function gate(): { work: () => Promise<string>; open: () => void; entered: Promi
   return { work, open, entered }
 }
 
-/** Lets everything run that waits for no gate. */
+/** Runs everything that does not wait for a gate. */
 const settled = (): Promise<void> => new VirtualClock().settle()
 
 describe('FlowSession.withSessionLock', () => {
-  test('[4.8-1] work of one session runs one after another, in the order it came', async () => {
+  test('[4.8-1] work of one session runs one at a time, in order of arrival', async () => {
     const session = newSession()
     const log: string[] = []
     const works = ['first', 'second', 'third'].map((name) =>
@@ -56,7 +56,7 @@ describe('FlowSession.withSessionLock', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('[4.8-1] work of different sessions runs side by side', async () => {
+  test('[4.8-1] work of different sessions runs at the same time', async () => {
     const session = newSession()
     const [one, other] = [gate(), gate()]
     const results = [session.withSessionLock('a', one.work), session.withSessionLock('b', other.work)]
@@ -67,7 +67,7 @@ describe('FlowSession.withSessionLock', () => {
     expect(await Promise.all(results)).toEqual(['done', 'done'])
   })
 
-  test.each([undefined, ''])('[4.8-2] with the session ID %j nothing is locked', async (sessionId) => {
+  test.each([undefined, ''])('[4.8-2] the session ID %j locks nothing', async (sessionId) => {
     const session = newSession()
     const [one, other] = [gate(), gate()]
     const results = [session.withSessionLock(sessionId, one.work), session.withSessionLock(sessionId, other.work)]
@@ -78,7 +78,7 @@ describe('FlowSession.withSessionLock', () => {
     expect(await Promise.all(results)).toEqual(['done', 'done'])
   })
 
-  test('[4.8-4] the lock is of one engine: another one does not wait for it', async () => {
+  test('[4.8-4] the lock belongs to one engine: another engine does not wait for it', async () => {
     const access = newAccess()
     const [one, other] = [gate(), gate()]
     const first = new FlowSession(access, timingOf(new VirtualClock())).withSessionLock('a', one.work)
@@ -108,7 +108,7 @@ describe('FlowSession.withSessionLock', () => {
 })
 
 describe('FlowSession.hold', () => {
-  test('passes the number of counted requests that wait already', async () => {
+  test('passes the number of counted requests that already wait', async () => {
     const session = newSession()
     const held = gate()
     const seen: number[] = []
@@ -154,7 +154,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('a wait that takes too long ends with its error; the lock goes to the next', async () => {
+  test('a wait that takes too long ends with its error; the next request gets the lock', async () => {
     const clock = new VirtualClock()
     const session = newSession(clock)
     const wait: LockWait = { counted: true, timeoutMs: 100, onTimeout: () => new Error('too late') }
@@ -197,7 +197,7 @@ describe('FlowSession.hold', () => {
     expect(await queued).toBe('done')
   })
 
-  test('a signal ends the wait, and is not listened to once the lock is held', async () => {
+  test('a signal ends the wait, and has no listener once the lock is held', async () => {
     const session = newSession()
     const controller = new AbortController()
     const wait: LockWait = { counted: true, signal: controller.signal, onAbort: () => new Error('cancelled') }
@@ -221,7 +221,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('a signal that has fired ends the wait before it begins', async () => {
+  test('an aborted signal ends the wait before it begins', async () => {
     const session = newSession()
     const held = gate()
     const first = session.hold('a', held.work, () => turn)
@@ -240,7 +240,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('a signal that cannot be listened to takes no place in the queue', async () => {
+  test('a signal that refuses listeners takes no place in the queue', async () => {
     const session = newSession()
     const held = gate()
     const first = session.hold('a', held.work, () => turn)
@@ -261,7 +261,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('a wait that begins while the engine closes is turned away', async () => {
+  test('a wait that begins while the engine closes is refused', async () => {
     const session = newSession()
     const held = gate()
     const first = session.hold('a', held.work, () => turn)
@@ -283,7 +283,7 @@ describe('FlowSession.hold', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('without a lock to wait for, neither deadline nor signal is looked at', async () => {
+  test('without a lock to wait for, neither deadline nor signal is used', async () => {
     const clock = new VirtualClock()
     const session = newSession(clock)
     const wait: LockWait = {
@@ -305,7 +305,7 @@ describe('FlowSession.hold', () => {
 })
 
 describe('FlowSession.close', () => {
-  test('resolves at once where nothing runs, and refuses new work after it', async () => {
+  test('resolves at once if nothing runs, and refuses later work', async () => {
     const session = newSession()
     expect(session.closing).toBe(false)
     await session.close()
@@ -314,7 +314,7 @@ describe('FlowSession.close', () => {
     await expect(session.withSessionLock(undefined, () => 'never')).rejects.toThrow('The engine is closed.')
   })
 
-  test('lets those that hold a lock finish, turns waiters away, and resolves after the last', async () => {
+  test('lets holders finish, refuses waiting requests, and resolves after the last holder', async () => {
     const session = newSession()
     const [held, other, unlocked] = [gate(), gate(), gate()]
     const running = [
@@ -343,7 +343,7 @@ describe('FlowSession.close', () => {
     expect(session.locked).toBe(0)
   })
 
-  test('waits also for work that was just given the lock', async () => {
+  test('also waits for work that has just acquired the lock', async () => {
     const session = newSession()
     const log: string[] = []
     const first = session.hold(
@@ -361,7 +361,7 @@ describe('FlowSession.close', () => {
     )
     const outcome = second.catch((error: unknown) => log.push(`second: ${error}`))
     await first
-    // The lock is the second one's now, though its work has not begun.
+    // The second request has the lock now, although its work has not begun.
     await session.close()
     log.push('closed')
     await outcome
@@ -372,7 +372,7 @@ describe('FlowSession.close', () => {
 describe('a caller that names another owner', () => {
   const bob = (): LockWait => ({ counted: true, caller: { owner: 'bob' } })
 
-  test('runs without the lock, and counts as work under way', async () => {
+  test('runs without the lock, and counts as active work', async () => {
     const session = newSession()
     const reported: string[] = []
     session.watchLocks(({ kind, request }) => reported.push(`${kind} ${request}`))
@@ -423,7 +423,7 @@ describe('a caller that names another owner', () => {
 })
 
 describe('FlowSession.watchLocks', () => {
-  /** What is reported, in short: `asked 1 application a`. */
+  /** The reported events, in short: `asked 1 application a`. */
   function watched(session: FlowSession): string[] {
     const reported: string[] = []
     session.watchLocks(({ kind, request, holder, turnId = '', sessionId }) => {
@@ -483,7 +483,7 @@ describe('FlowSession.watchLocks', () => {
     ])
   })
 
-  test('reports nothing where no lock is taken, nor to a listener that was removed', async () => {
+  test('reports nothing if no lock is taken, nor to a removed listener', async () => {
     const session = newSession()
     const reported = watched(session)
     await session.withSessionLock('', () => 'done')

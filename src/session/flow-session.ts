@@ -1,6 +1,6 @@
 /**
- * The sessions of one engine: their locks, and the access to their documents. It knows nothing about turns. It counts
- * the active work, so that `close()` knows what to wait for.
+ * The sessions of one engine: their locks, and the access to their documents. Turns are handled elsewhere, in
+ * `src/engine`. It counts the active work, because `close()` waits for it.
  */
 import { type Clock, monotonicTime } from '../config/clock.js'
 import { EngineClosedError } from '../errors/engine-errors.js'
@@ -62,11 +62,11 @@ export class FlowSession {
    * Runs `work` while no turn, delete or other work of this session runs in this engine: first come, first served.
    * Different sessions run at the same time. The lock works within this process; across processes the compare-and-swap
    * of the store decides. A turn of the same session that `work` runs and awaits would wait for itself. `work` has no
-   * deadline, and its lock is never taken from it: see that it ends.
+   * deadline, and its lock is never taken from it: make sure that it ends.
    *
    * @param sessionId - Which session; `undefined` or empty takes no lock.
    * @returns What `work` returns or rejects with.
-   * @throws `EngineClosedError` where the engine closes before the lock is free.
+   * @throws `EngineClosedError` if the engine closes before the lock is free.
    */
   withSessionLock<T>(sessionId: string | undefined, work: () => T | Promise<T>): Promise<T> {
     return this.hold(

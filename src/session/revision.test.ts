@@ -14,7 +14,7 @@ test.each<[string | undefined, string, string]>([
   expect(nextRevision(previous, random)).toBe(next)
 })
 
-test('counts on, one by one, whatever the random parts are', () => {
+test('counts up by one, whatever the random parts are', () => {
   fc.assert(
     fc.property(fc.array(fc.string()), (randoms) => {
       let revision: string | undefined

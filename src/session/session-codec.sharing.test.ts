@@ -6,7 +6,7 @@ import { decodeSession } from './session-codec.js'
 import type { SessionDocument } from './session-document.js'
 
 describe('decodeSession', () => {
-  test('freezes the lists and vouches for them; the head stays open', () => {
+  test('freezes the lists and marks them as checked; the head is not frozen', () => {
     const document = decodeSession(documentOf('s-1', '1-a'), 's-1')
     const { messages } = document.flow.memory.Ask ?? { messages: [] }
     expect([isSharedList(document.history), isSharedList(messages)]).toEqual([true, true])
@@ -15,18 +15,18 @@ describe('decodeSession', () => {
     expect(Object.isFrozen(document.flow.context)).toBe(false)
   })
 
-  test('a list that was checked before is not walked through again', () => {
+  test('a list that was checked before is not checked again', () => {
     const neverChecked = shareList([{ turn: 'one' }])
     const document = { ...documentOf('s-1', '1-a'), history: neverChecked }
     expect(decodeSession(document, 's-1').history).toBe(neverChecked)
   })
 
-  test('takes a document that a store returned frozen', () => {
+  test('accepts a frozen document from a store', () => {
     expect(decodeSession(deepFreeze(documentOf('s-1', '1-a')), 's-1')).toEqual(documentOf('s-1', '1-a'))
   })
 })
 
-test('of a list that extends a checked one only the new part is checked', () => {
+test('if a list extends a checked one, only the new part is checked', () => {
   const first = decodeSession(documentOf('s', '1-a'), 's')
   const entry = first.history[0] as SessionDocument['history'][number]
   const good = decodeSession({ ...first, history: extendList(first.history, [{ ...entry, turn: 2 }]) }, 's')

@@ -5,7 +5,7 @@ import { decodeSession } from './session-codec.js'
 
 type Fields = Record<string, unknown>
 
-/** A stored document in which every field of the layout occurs. */
+/** A stored document with every field of the layout. */
 const storedText = JSON.stringify({
   id: 's-1',
   version: 2,
@@ -94,7 +94,7 @@ const samples: [string, unknown][] = [
   ['an object', {}],
 ]
 
-/** Which samples a field may hold. What an object must hold has rows of its own. */
+/** Which samples a field may hold. The fields of an object have their own rows. */
 const kinds = {
   text: ['a text', 'an empty text'],
   nonEmptyText: ['a text'],
@@ -103,7 +103,7 @@ const kinds = {
   textOrNull: ['null', 'a text', 'an empty text'],
   count: ['a number'],
   optionalCount: ['missing', 'a number'],
-  /** The sample of a number has a fraction. */
+  /** The sample number has a fraction. */
   wholeCount: [],
   list: ['a list'],
   optionalList: ['missing', 'a list'],
@@ -111,7 +111,7 @@ const kinds = {
   optionalObject: ['missing', 'an object'],
   optionalTrue: ['missing', 'a boolean'],
   anything: ['null', 'a number', 'a negative number', 'a text', 'an empty text', 'a boolean', 'a list', 'an object'],
-  /** One of a few literals, of which no sample is one. */
+  /** One of a few literals. No sample is one of them. */
   literal: [],
   optionalLiteral: ['missing'],
 } satisfies Record<string, string[]>
@@ -125,7 +125,7 @@ const file = 'flow.memory.Ask.messages[3].parts[1]'
 const imageReference = 'flow.memory.Ask.messages[3].parts[2]'
 const fileReference = 'flow.memory.Ask.messages[3].parts[3]'
 
-/** Each field, as a path, with what it may hold, and how the error names it where that is not the path. */
+/** Each field's path, what it may hold, and how the error names it if that is not the path. */
 const fields: [string, keyof typeof kinds, string?][] = [
   ['id', 'literal', 'its id'],
   ['version', 'literal', 'its layout version'],
@@ -219,7 +219,7 @@ const fields: [string, keyof typeof kinds, string?][] = [
   ['history[0].step', 'text'],
 ]
 
-/** What a field may hold. An empty object will do only where the layout asks for nothing in it. */
+/** What a field may hold. An empty object is valid only if the layout requires nothing in it. */
 const allowed = fields.flatMap(([path, kind]) =>
   samples
     .filter(([sample]) => (kinds[kind] as string[]).includes(sample))
@@ -230,7 +230,7 @@ const allowed = fields.flatMap(([path, kind]) =>
     .map(([sample, value]): [string, string, unknown] => [path, sample, value]),
 )
 
-/** The document with one value replaced, or taken out. */
+/** The document with one value replaced or removed. */
 function withValue(path: string, value: unknown): Fields {
   const document = stored()
   const keys = path.split(/\.|\[|\]\.?/).filter((key) => key !== '')
@@ -263,13 +263,13 @@ function problemOf(document: unknown): string {
 }
 
 describe('decodeSession', () => {
-  test('gives a well-formed document back as it is', () => {
+  test('returns a well-formed document unchanged', () => {
     const document = stored()
     expect(decodeSession(document, 's-1')).toBe(document)
     expect(document).toEqual(stored())
   })
 
-  test.each(fields)('refuses %s that is missing or of a wrong type, and names it', (path, kind, name = path) => {
+  test.each(fields)('refuses %s if it is missing or of a wrong type, and names it', (path, kind, name = path) => {
     const wrong = samples.filter(([sample]) => {
       // An entry of a list cannot be missing: the list would be shorter.
       return !(kinds[kind] as string[]).includes(sample) && !(sample === 'missing' && path.endsWith(']'))
@@ -281,7 +281,7 @@ describe('decodeSession', () => {
     expect(outcomes).toEqual(wrong.map(([sample]) => [sample, `${prefix}${name}`]))
   })
 
-  test.each(allowed)('takes %s that is %s', (path, _sample, value) => {
+  test.each(allowed)('accepts %s that is %s', (path, _sample, value) => {
     expect(problemOf(withValue(path, value))).toBe('accepted')
   })
 
@@ -349,10 +349,10 @@ describe('decodeSession', () => {
     expect(problemOf(document)).toBe("Session 's-1' is malformed: history[2].reply is null and not a string.")
   })
 
-  test('repeats no text of a conversation, whatever field it strayed into', () => {
+  test("never quotes a conversation's text, whatever field it is in", () => {
     const secret = 'my card is 4111 1111'
     for (const [path] of fields) {
-      // Where only a few words are allowed, the wrong one is shown.
+      // If only a few words are allowed, the wrong one is shown.
       if (/^(id|version|runStatus)$|\.(role|type|encoding)$/.test(path)) continue
       let problem = ''
       try {
@@ -383,11 +383,11 @@ describe('decodeSession', () => {
     )
   })
 
-  test.each([3, 2.5, 99])('says of layout %d that a newer release wrote it', (version) => {
+  test.each([3, 2.5, 99])('reports that a newer release wrote layout %d', (version) => {
     const problem = `its layout version is ${version}, and this release reads 2`
     const sentence = `Session 's-1' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
     expect(problemOf(withValue('version', version))).toBe(sentence)
-    // A newer layout may look like anything else.
+    // A newer layout may have any other shape.
     expect(problemOf({ version })).toBe(sentence)
     const error: unknown = catchError(() => decodeSession({ version }, 's-1'))
     expect([error, isNewerLayout(error)]).toEqual([
@@ -397,7 +397,7 @@ describe('decodeSession', () => {
     expect(isNewerLayout(catchError(() => decodeSession({ version: 0 }, 's-1')))).toBe(false)
   })
 
-  test('step IDs and namespaces may be called anything', () => {
+  test('step IDs and namespaces may have any name', () => {
     const text = storedText.replaceAll('"Ask":{', '"__proto__":{')
     const document = decodeSession(JSON.parse(text), 's-1')
     expect(Object.keys(document.flow.steps)).toEqual(['__proto__', 'Confirm'])

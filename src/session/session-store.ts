@@ -72,7 +72,7 @@ export interface SessionStore {
    *
    * @param caller - Whose session is requested: an owner, or none. A store may ignore it. If the session belongs to
    * another owner, the engine uses only `owner`. So a store may then return the document without its lists, and should
-   * read no more than that: so the answer reveals neither what is stored nor how much.
+   * read no more than that, so that the answer reveals neither what is stored nor how much.
    * @throws `SessionFlowInvariantError` if the stored data cannot be read as a document. The error has `owner` if that
    * can be read.
    */

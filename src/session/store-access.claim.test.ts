@@ -6,7 +6,7 @@ import type { SessionStore } from './session-store.js'
 import { StoreAccess } from './store-access.js'
 
 describe('claim', () => {
-  test('gives the ID that the store keeps', async () => {
+  test('returns the ID that the store keeps', async () => {
     const { access, store } = await bench()
     expect(access.canClaim).toBe(true)
     expect(await access.claim('k', 's-1', 1_000)).toBe('s-1')
@@ -14,12 +14,12 @@ describe('claim', () => {
     store.expectJournal([{ operation: 'claim', key: 'k', sessionId: 's-1' }, 'claim'])
   })
 
-  test('of a store without it: the engine can tell', () => {
+  test('is absent if the store lacks it, and the engine can check', () => {
     const store: SessionStore = Object.assign(new TextStore(new Map()), { claim: undefined })
     expect(new StoreAccess({ store, clock: systemClock, storeTimeoutMs: 100 }).canClaim).toBe(false)
   })
 
-  test('a failure is one of the store, with its cause', async () => {
+  test('a failure is a store error, with its cause', async () => {
     const { access, store } = await bench()
     const cause = new Error('connect ECONNREFUSED')
     for (const atOnce of [false, true]) {
@@ -33,13 +33,13 @@ describe('claim', () => {
       })
       expect(error.cause).toBe(cause)
     }
-    // It can be repeated, also where it took effect.
+    // It can be repeated, even if it took effect.
     store.failNext('claim', { after: true })
     await errorOf(access.claim('k', 's-1', 1_000))
     expect(await access.claim('k', 's-1', 1_000)).toBe('s-1')
   })
 
-  test('one that hangs ends with the time of an operation', async () => {
+  test("a call that hangs ends at the operation's deadline", async () => {
     const { access, store, clock } = await bench()
     store.hangNext('claim')
     const failing = errorOf(access.claim('k', 's-1', 1_000))

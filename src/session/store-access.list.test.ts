@@ -6,7 +6,7 @@ import { SessionConflictError } from '../errors/session-errors.js'
 import { MemorySessionStore } from '../stores/memory/memory-store.js'
 import { StoreAccess } from './store-access.js'
 
-/** An access to a store whose `list` does this. */
+/** An access to a store with this `list`. */
 function listing(list: (() => Promise<unknown>) | undefined) {
   const store = Object.assign(new MemorySessionStore(), { list })
   const clock = new VirtualClock()
@@ -16,7 +16,7 @@ function listing(list: (() => Promise<unknown>) | undefined) {
 const query = { limit: 10 }
 
 describe('list', () => {
-  test('gives the page of the store', async () => {
+  test("returns the store's page", async () => {
     const store = new MemorySessionStore()
     const access = new StoreAccess({ store, clock: new VirtualClock(), storeTimeoutMs: storeTimeout })
     await store.create(documentOf('s-1', '1-a'))
@@ -25,7 +25,7 @@ describe('list', () => {
     expect(await access.list({ ...query, owner: 'user-8' })).toMatchObject({ sessions: [{ id: 's-2' }] })
   })
 
-  test('of a store without it: the engine can tell', () => {
+  test('is absent if the store lacks it, and the engine can check', () => {
     expect(listing(undefined).access.canList).toBe(false)
   })
 
@@ -40,7 +40,7 @@ describe('list', () => {
     expect(error.cause).toBe(cause)
   })
 
-  test("a cursor that is not the store's is an error of the caller", async () => {
+  test("a cursor of another store is the caller's error", async () => {
     const refused = new InvalidInputError({ message: 'The cursor does not belong to this store.' })
     const { access } = listing(() => Promise.reject(refused))
     expect(await errorOf(access.list(query))).toBe(refused)
@@ -55,7 +55,7 @@ describe('list', () => {
     },
   )
 
-  test('one that hangs ends with the time of an operation', async () => {
+  test("a call that hangs ends at the operation's deadline", async () => {
     const { access, clock } = listing(() => new Promise(() => undefined))
     const failing = errorOf(access.list(query))
     await clock.advance(storeTimeout)

@@ -4,7 +4,7 @@ import { isOutcomeUnknown, SessionConflictError } from '../errors/session-errors
 import { LockHolder } from './lock/lock-line.js'
 import { SessionLock } from './lock/session-lock.js'
 
-/** A holder from which the lock of a session can be taken. */
+/** A holder whose lock can be taken. */
 function newHolder() {
   const lock = new SessionLock(() => 0)
   const holder = new LockHolder(() => ({ counted: true }))
@@ -27,7 +27,7 @@ describe('a holder whose lock was taken', () => {
     expect(place.store.operations).toEqual([])
   })
 
-  test('reads back what it sent before, and does not send it again', async () => {
+  test('reads back an earlier write, and does not send it again', async () => {
     const place = await bench('1-a')
     const { holder, take } = newHolder()
     vi.spyOn(place.store, 'save').mockImplementationOnce(async () => {
@@ -42,7 +42,7 @@ describe('a holder whose lock was taken', () => {
   })
 })
 
-test('a doubtful write that can get no deadline is an unknown outcome', async () => {
+test('a doubtful write that cannot get a deadline has an unknown outcome', async () => {
   const place = await bench('1-a')
   place.store.failNext('save', { after: true })
   vi.spyOn(place.clock, 'setTimer').mockImplementation(() => {

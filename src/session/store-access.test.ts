@@ -14,14 +14,14 @@ import { revisionOf } from './store-access.js'
 const always = Number.POSITIVE_INFINITY
 
 describe('load', () => {
-  test('gives the stored document, checked', async () => {
+  test('returns the stored document, checked', async () => {
     const { access } = await bench('1-a')
     const document = await access.load('s-1')
     expect(document).toEqual(documentOf('s-1', '1-a'))
     expect(isSharedList(document?.history ?? [])).toBe(true)
   })
 
-  test('gives undefined where nothing is stored, also for a store that says null', async () => {
+  test('returns undefined if nothing is stored, even if the store returns null', async () => {
     expect(await (await bench()).access.load('s-1')).toBeUndefined()
     const { access, store } = await bench()
     store.answerNext(null)
@@ -36,13 +36,13 @@ describe('load', () => {
     expect(await access.loadUnchecked('s-1')).toEqual({ id: 's-1', version: 2 })
   })
 
-  test.each([0, '', false])('%j is something stored, and malformed', async (value) => {
+  test.each([0, '', false])('%j counts as a stored, malformed document', async (value) => {
     const { access, store } = await bench()
     store.answerNext(value)
     expect((await errorOf(access.load('s-1'))).code).toBe('SESSION_FLOW_INVARIANT')
   })
 
-  test('an outage is not a missing session: it is an error that keeps its cause to itself', async () => {
+  test('an outage is not a missing session: it is an error that does not expose its cause', async () => {
     const { access, store } = await bench()
     const cause = new Error('connect ECONNREFUSED redis://user:secret@db.internal')
     store.failNext('load', { error: cause })
@@ -100,7 +100,7 @@ describe('load', () => {
     expect(clock.pending).toBe(0)
   })
 
-  test('a store that answers just in time has not failed, and no timer stays', async () => {
+  test('a store that answers just in time has not failed, and no timer is left', async () => {
     const { access, store, clock } = await bench('1-a')
     store.delayNext('load', storeTimeout - 1)
     const loading = access.load('s-1')
@@ -119,7 +119,7 @@ describe('load', () => {
 })
 
 describe('remove', () => {
-  test('removes what is stored under the revision', async () => {
+  test('removes the document with the revision', async () => {
     const place = await bench('1-a')
     await place.access.remove('s-1', '1-a')
     expect(place.store.operations).toEqual(['delete'])
@@ -133,21 +133,21 @@ describe('remove', () => {
     expect(place.store.operations).toEqual(['delete'])
   })
 
-  test('of a document that changed is a conflict; it stays', async () => {
+  test('of a changed document is a conflict; the document stays', async () => {
     const place = await bench('2-b')
     expect((await errorOf(place.access.remove('s-1', '1-a'))).code).toBe('SESSION_CONFLICT')
     expect(place.store.operations).toEqual(['delete'])
     expect(await revisions(place.inner, 's-1')).toEqual(['2-b'])
   })
 
-  test('that failed but had happened is read back and is a success', async () => {
+  test('that failed but took effect is read back and succeeds', async () => {
     const place = await bench('1-a')
     place.store.failNext('delete', { after: true })
     await place.access.remove('s-1', '1-a')
     expect(place.store.operations).toEqual(['delete', 'load'])
   })
 
-  test('that failed and had not happened is tried again', async () => {
+  test('that failed without effect is tried again', async () => {
     const place = await bench('1-a')
     place.store.failNext('delete')
     await place.access.remove('s-1', '1-a')
@@ -155,7 +155,7 @@ describe('remove', () => {
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
   })
 
-  test('that failed and finds another token is a conflict', async () => {
+  test('that failed and finds another revision is a conflict', async () => {
     const place = await bench('2-b')
     place.store.failNext('delete')
     expect((await errorOf(place.access.remove('s-1', '1-a'))).code).toBe('SESSION_CONFLICT')
@@ -163,7 +163,7 @@ describe('remove', () => {
     expect(await revisions(place.inner, 's-1')).toEqual(['2-b'])
   })
 
-  test('is tried three times and no more', async () => {
+  test('is tried three times at most', async () => {
     const place = await bench('1-a')
     place.store.failNext('delete', { times: always })
     const error = await errorOf(place.access.remove('s-1', '1-a'))
@@ -230,7 +230,7 @@ describe('close', () => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('says that the store failed', async () => {
+  test('reports that the store failed', async () => {
     const place = await bench()
     const cause = new Error('busy')
     place.store.failNext('close', { error: cause })

@@ -32,7 +32,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('that hangs though it had happened is a success', async () => {
+  test('that hangs but took effect succeeds', async () => {
     const place = await bench(before)
     place.store.hangNext(operation, { after: true })
     const writing = write(place)
@@ -54,7 +54,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('a late answer to an attempt that was ended changes nothing', async () => {
+  test('a late answer to an attempt that timed out changes nothing', async () => {
     const place = await bench(before)
     place.store.delayNext(operation, storeTimeout + 1)
     const writing = write(place)
@@ -66,7 +66,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
   })
 
-  test('takes three times storeTimeoutMs in all, and then its outcome is unknown', async () => {
+  test('takes three times storeTimeoutMs at most, and then its outcome is unknown', async () => {
     const place = await bench(before)
     const first = new Error('connection lost')
     place.store.failNext(operation, { latencyMs: 900, error: first })
@@ -88,7 +88,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('writes nothing more once its time is over', async () => {
+  test('writes nothing after its deadline', async () => {
     const place = await bench(before)
     place.store.failNext(operation, { latencyMs: 900, times: 2 })
     place.store.delayNext('load', 900, { times: always })
@@ -101,7 +101,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual([before])
   })
 
-  test('an attempt that ends when its time is over is not even read back', async () => {
+  test('an attempt that ends at the deadline is not even read back', async () => {
     const place = await bench(before)
     place.store.failNext(operation, { latencyMs: 900, times: 3 })
     place.store.delayNext('load', 500, { times: 2 })

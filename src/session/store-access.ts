@@ -124,7 +124,7 @@ export class StoreAccess {
   /**
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *
-   * @throws {@link SessionConflictError} if another document is stored, or if none is stored where one was expected.
+   * @throws {@link SessionConflictError} if another document is stored, or if none is stored although one was expected.
    * @throws {@link SessionStoreError} if the store failed: an {@link OutcomeUnknownError} if it is unknown whether the
    * write took effect.
    */
@@ -201,7 +201,7 @@ export class StoreAccess {
         (this.store as Required<SessionStore>).claim(key, sessionId, ttlMs),
       )
       if (typeof kept === 'string' && isSessionId(kept)) return kept
-      throw new TypeError('The store answered a claim with something other than a session ID.')
+      throw new TypeError("The store's claim returned something other than a session ID.")
     } catch (cause) {
       // Also for a conflict: a claim cannot have one.
       throw new SessionStoreError({ operation: 'claim', sessionId, cause })
@@ -227,7 +227,7 @@ export class StoreAccess {
     try {
       const page: unknown = await this.#bounded(() => (this.store as Required<SessionStore>).list(query))
       if (isPage(page)) return page
-      throw new TypeError('The store answered a listing with something other than sessions and a cursor.')
+      throw new TypeError("The store's list returned something other than sessions and a cursor.")
     } catch (cause) {
       if (FlowError.isInstance(cause) && cause.code === 'INVALID_INPUT') throw cause
       throw new SessionStoreError({ operation: 'list', cause })

@@ -23,7 +23,7 @@ async function watched({ isWatched = true, onReport = (): void => undefined } = 
 const holder = new LockHolder(() => ({ counted: true, turnId: 'turn-2' }))
 const ofSession = { sessionId: 's-1', turnId: undefined, durationMs: 0, error: undefined }
 
-describe('who watches the store gets', () => {
+describe('the watcher of a store gets', () => {
   test('each operation, with its session and its turn', async () => {
     const { access, reported } = await watched()
     await access.loadUnchecked('s-1', undefined, 'turn-2')
@@ -40,7 +40,7 @@ describe('who watches the store gets', () => {
     ])
   })
 
-  test('a listing, which is of no session', async () => {
+  test('a listing, which has no session', async () => {
     const reported: StoreOperation[] = []
     const watch = { isWatched: () => true, report: (operation: StoreOperation) => void reported.push(operation) }
     const store = new MemorySessionStore()
@@ -49,7 +49,7 @@ describe('who watches the store gets', () => {
     expect(reported).toEqual([{ ...ofSession, operation: 'list', sessionId: '' }])
   })
 
-  test('how long it took, a write with its read-backs', async () => {
+  test('the duration; for a write with its read-backs', async () => {
     const { access, reported, store, clock } = await watched()
     store.failNext('save', { latencyMs: 300 })
     store.delayNext('load', 200)
@@ -59,14 +59,14 @@ describe('who watches the store gets', () => {
     expect(reported).toEqual([{ ...ofSession, operation: 'save', durationMs: 500 }])
   })
 
-  test('what it failed with, as the caller does', async () => {
+  test('the same error as the caller', async () => {
     const { access, reported, store } = await watched()
     store.failNext('load')
     const error = await errorOf(access.loadUnchecked('s-1'))
     expect(reported).toEqual([{ ...ofSession, operation: 'load', error }])
   })
 
-  test('nothing where nobody listens', async () => {
+  test('nothing without a listener', async () => {
     const { access, reported } = await watched({ isWatched: false })
     await access.loadUnchecked('s-1')
     await access.write(documentOf('s-1', '2-b'), '1-a', { holder })
@@ -74,7 +74,7 @@ describe('who watches the store gets', () => {
   })
 })
 
-test('one that throws changes no outcome', async () => {
+test('a watcher that throws changes no outcome', async () => {
   const { access, store, inner } = await watched({
     onReport: () => {
       throw new Error('broken dashboard')

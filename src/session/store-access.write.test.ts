@@ -25,7 +25,7 @@ const writes = [
 describe.each(writes)('write: $operation', ({ operation, before, own }) => {
   const write = ({ access }: Bench): Promise<void> => access.write(documentOf('s-1', own), before)
 
-  test('asks once where all is well', async () => {
+  test('makes one call if it succeeds', async () => {
     const place = await bench(before)
     await write(place)
     expect(place.store.operations).toEqual([operation])
@@ -48,7 +48,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual(['9-other'])
   })
 
-  test('that failed but had happened is read back and is a success', async () => {
+  test('that failed but took effect is read back and succeeds', async () => {
     const place = await bench(before)
     place.store.failNext(operation, { after: true })
     await write(place)
@@ -57,7 +57,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.clock.pending).toBe(0)
   })
 
-  test('that failed and had not happened is tried again', async () => {
+  test('that failed without effect is tried again', async () => {
     const place = await bench(before)
     place.store.failNext(operation)
     await write(place)
@@ -67,7 +67,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect([second?.revision, second?.expectedRevision]).toEqual([first?.revision, first?.expectedRevision])
   })
 
-  test('that fails and happens on its second attempt is a success', async () => {
+  test('that takes effect on its second attempt succeeds', async () => {
     const place = await bench(before)
     place.store.failNext(operation)
     place.store.failNext(operation, { after: true })
@@ -75,7 +75,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
   })
 
-  test('is tried three times and no more; then it is known that nothing was stored', async () => {
+  test('is tried three times at most; then it is known that nothing was stored', async () => {
     const place = await bench(before)
     const cause = new Error('disk full')
     place.store.failNext(operation, { times: always, error: cause })
@@ -88,7 +88,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual([before])
   })
 
-  test('that failed and finds another token is a conflict; the other document stays', async () => {
+  test('that failed and finds another revision is a conflict; the other document stays', async () => {
     const place = await bench('7-other')
     const cause = new Error('connection lost')
     place.store.failNext(operation, { error: cause })
@@ -117,7 +117,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect((await errorOf(writing)).code).toBe('SESSION_CONFLICT')
   })
 
-  test('that failed and finds something that the store cannot read has an unknown outcome', async () => {
+  test('that failed and finds an unreadable document has an unknown outcome', async () => {
     const { access, store } = await bench(before)
     store.failNext(operation)
     store.failNext('load', { error: new SessionFlowInvariantError({ sessionId: 's-1', problem: 'it is cut off' }) })
@@ -174,16 +174,16 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(place.store.operations).toEqual([operation, 'load'])
   })
 
-  test('a conflict on a later attempt is read back before it is believed: it may be the own earlier one', async () => {
+  test('a conflict on a later attempt is read back first, because it may come from its own earlier attempt', async () => {
     const place = await bench(before)
     place.store.failNext(operation)
-    // The first attempt landed after it was read back. This store does not recognise its token.
+    // The first attempt took effect after it was read back. This store does not recognise its revision.
     place.store.failNext(operation, { after: true, error: new SessionConflictError({ sessionId: 's-1' }) })
     await write(place)
     expect(place.store.operations).toEqual([operation, 'load', operation, 'load'])
   })
 
-  test('a conflict on a later attempt that finds another token is a conflict', async () => {
+  test('a conflict on a later attempt that finds another revision is a conflict', async () => {
     const place = await bench(before)
     place.store.failNext(operation)
     place.store.delayNext(operation, 1)
@@ -198,7 +198,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
     expect(await revisions(place.inner, 's-1')).toEqual(['1-other'])
   })
 
-  test('a store that reports conflicts where there are none is believed after three attempts', async () => {
+  test("a store's false conflicts are accepted after three attempts", async () => {
     const conflict = new SessionConflictError({ sessionId: 's-1' })
     const place = await bench(before)
     place.store.failNext(operation)
@@ -216,7 +216,7 @@ describe.each(writes)('write: $operation', ({ operation, before, own }) => {
 })
 
 describe('write', () => {
-  test('a save that adds no turn is not taken for done where somebody else went on from the same document', async () => {
+  test('a save that adds no turn is not considered done if another writer continued the same document', async () => {
     const place = await bench('1-a')
     const { history } = documentOf('s-1', '1-a')
     await place.inner.save(documentOf('s-1', '2-other', { history: [...history, historyEntry(2, 'Booked.')] }), '1-a')
@@ -235,7 +235,7 @@ describe('write', () => {
     expect(await revisions(place.inner, 's-1')).toEqual([undefined])
   })
 
-  test('of a long session is done where what is found goes on from its last turn', async () => {
+  test('of a long session is done if the document that is found continues its last turn', async () => {
     const place = await bench()
     const history = [1, 2, 3, 4].map((turn) => historyEntry(turn, 'Booked.'))
     await place.inner.create(documentOf('s-1', '9-later', { history }))
@@ -251,7 +251,7 @@ describe('write', () => {
     expect(await revisions(place.inner, 's-1')).toEqual(['9-later'])
   })
 
-  test('that failed is tried again where the store says null for nothing', async () => {
+  test('that failed is tried again if the store returns null for nothing', async () => {
     const { access, store, inner } = await bench()
     store.failNext('create')
     store.answerNext(null)
@@ -260,7 +260,7 @@ describe('write', () => {
     expect(await revisions(inner, 's-1')).toEqual(['1-own'])
   })
 
-  test('hands the hint to the store, on every attempt', async () => {
+  test('passes the hint to the store on every attempt', async () => {
     const { access, store } = await bench('1-a')
     store.failNext('save')
     const hint = { appended: { history: 1 } }

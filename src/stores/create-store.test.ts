@@ -6,7 +6,7 @@ import { InvalidInputError } from '../errors/engine-errors.js'
 import type { SessionStore } from '../session/session-store.js'
 import { checkStore, createStore, prepareStore, setKeyvLoader } from './create-store.js'
 import { MemorySessionStore } from './memory/memory-store.js'
-// Lets settings name the stores of turnkeeper/keyv, as on Node.
+// As on Node: settings may name the stores of turnkeeper/keyv.
 import '../index.node.js'
 
 const clock = new VirtualClock()
@@ -16,7 +16,7 @@ afterEach(() => {
 })
 
 describe('createStore', () => {
-  test('[2.6-6] goes by the setting SESSION_STORE of the environment', () => {
+  test('[2.6-6] reads the setting SESSION_STORE from the environment', () => {
     vi.stubEnv('SESSION_STORE', 'memory')
     expect(createStore(new ConfigManager(), clock)).toBeInstanceOf(MemorySessionStore)
     vi.stubEnv('SESSION_STORE', 'nowhere')
@@ -45,7 +45,7 @@ describe('createStore', () => {
     )
   })
 
-  test('asks for that one setting', () => {
+  test('reads only that setting', () => {
     const asked: string[] = []
     createStore(
       {
@@ -68,18 +68,18 @@ describe('createStore', () => {
 describe('prepareStore', () => {
   const settings = (values: Readonly<Record<string, string>>): ConfigManager => new ConfigManager({ values })
 
-  test.each([{}, { SESSION_STORE: 'Memory' }])('has nothing to prepare for %j', async (values) => {
+  test.each([{}, { SESSION_STORE: 'Memory' }])('prepares nothing for %j', async (values) => {
     expect(await prepareStore(settings(values))).toBeUndefined()
   })
 
-  test('[2.6-6] makes the store of another process from the settings, and needs no server for it', async () => {
+  test('[2.6-6] makes a store that other processes can use from the settings, and needs no server for it', async () => {
     const store = await prepareStore(settings({ SESSION_STORE: 'Redis', REDIS_URL: 'redis://127.0.0.1:1' }))
     expect(store?.guarantees).toEqual({ compareAndSwap: 'backend', durable: true })
     await expect(store?.load('session')).rejects.toThrow('ECONNREFUSED')
     await store?.close()
   })
 
-  test('refuses a store that is loaded late on a runtime without modules of Node, and in a bundle that cannot load it', async () => {
+  test('refuses a store of an optional package on a runtime without Node modules, and in a bundle that cannot load it', async () => {
     const message = "SESSION_STORE is 'redis', which cannot be loaded here: pass sessionStore to the engine."
     const cause = new Error('Cannot find package')
     try {
@@ -92,7 +92,7 @@ describe('prepareStore', () => {
     }
   })
 
-  test('refuses what createStore refuses, and a setting that cannot be used', async () => {
+  test('refuses what createStore refuses, and an invalid setting', async () => {
     await expect(prepareStore({ get: () => 'nowhere' })).rejects.toThrow(
       "SESSION_STORE is 'nowhere'; allowed: memory, redis, sqlite, postgres.",
     )
@@ -106,7 +106,7 @@ describe('prepareStore', () => {
     })
   })
 
-  test.each(['redis', 'sqlite', 'postgres'])('createStore leaves %s to it', (name) => {
+  test.each(['redis', 'sqlite', 'postgres'])('createStore refuses %s, which must be prepared', (name) => {
     expect(() => createStore({ get: () => name }, clock)).toThrow(
       new InvalidInputError({
         message: `SESSION_STORE is '${name}': use await FlowEngine.create(), or pass sessionStore to the engine.`,
@@ -116,13 +116,13 @@ describe('prepareStore', () => {
 })
 
 describe('checkStore', () => {
-  test('takes a store, and no store', () => {
+  test('accepts a store, and no store', () => {
     const store = new FakeSessionStore()
     expect(checkStore(store)).toBe(store)
     expect(checkStore(undefined)).toBeUndefined()
   })
 
-  test.each(['load', 'create', 'save', 'delete', 'close'] as const)('names %s where a store lacks it', (operation) => {
+  test.each(['load', 'create', 'save', 'delete', 'close'] as const)('names %s if a store lacks it', (operation) => {
     const store = Object.assign(new FakeSessionStore(), { [operation]: undefined })
     expect(() => checkStore(store)).toThrow(
       new InvalidInputError({

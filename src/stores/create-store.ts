@@ -1,6 +1,6 @@
 /**
- * From the setting `SESSION_STORE`, or what the application passed, to a store. The stores that need another package
- * are loaded late, so that an application without them has nothing of them.
+ * Makes the store that the setting `SESSION_STORE` names, or checks the one that the application passed. Stores that
+ * need another package are loaded only if they are named, so other applications do not include them.
  */
 import type { Clock } from '../config/clock.js'
 import type { ConfigReader } from '../config/config-manager.js'
@@ -10,7 +10,7 @@ import { MemorySessionStore } from './memory/memory-store.js'
 
 const allowed = ['memory', 'redis', 'sqlite', 'postgres']
 
-/** What this file uses of `turnkeeper/keyv`. */
+/** The part of `turnkeeper/keyv` that this file uses. */
 interface KeyvModule {
   createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore>
 }
@@ -20,18 +20,18 @@ type KeyvLoader = () => Promise<KeyvModule>
 let loadKeyv: KeyvLoader | undefined
 
 /**
- * Lets `SESSION_STORE` name stores of `turnkeeper/keyv`. src/index.node.ts calls it: an `import()` of a name that is
- * computed is refused by Miniflare wherever it is in a bundle, so only runtimes that have Node's modules get one.
+ * Lets `SESSION_STORE` name stores of `turnkeeper/keyv`. Only src/index.node.ts calls it, because Miniflare refuses
+ * any bundle that contains an `import()` of a computed name.
  */
 export function setKeyvLoader(own: KeyvLoader | undefined): void {
   loadKeyv = own
 }
 
 /**
- * The memory store, where `SESSION_STORE` names it, or nothing. Letter case does not matter.
+ * Makes the memory store if `SESSION_STORE` is `memory`, in any letter case, or not set.
  *
- * @throws `InvalidInputError` for a store that must be prepared first, and for any other value, with the allowed
- * ones.
+ * @throws `InvalidInputError` for a store that must be prepared first, and for an unknown value; the message lists the
+ * allowed ones.
  */
 export function createStore(config: ConfigReader, clock: Clock): SessionStore {
   const name = storeName(config)
@@ -40,10 +40,11 @@ export function createStore(config: ConfigReader, clock: Clock): SessionStore {
 }
 
 /**
- * The store that `SESSION_STORE` names, where it must be prepared; `undefined` for the memory store. Does not connect.
+ * Makes the store that `SESSION_STORE` names, without connecting. Resolves to `undefined` for the memory store, which
+ * needs no preparation.
  *
- * @throws `InvalidInputError` (rejects) for a value that is not allowed, a further setting that cannot be used, or
- * a package that is not installed.
+ * @throws `InvalidInputError` (rejects) if the value is not allowed, another setting is invalid, or a package is not
+ * installed.
  */
 export async function prepareStore(config: ConfigReader): Promise<SessionStore | undefined> {
   const name = storeName(config)
@@ -70,9 +71,9 @@ function refusal(value: unknown, problem: string, cause?: unknown): InvalidInput
 const operations = ['load', 'create', 'save', 'delete', 'close'] as const
 
 /**
- * A store that the application passed, if it did.
+ * Checks and returns the store that the application passed, if any.
  *
- * @throws `InvalidInputError` that names the first operation it lacks.
+ * @throws `InvalidInputError` that names the first missing method.
  */
 export function checkStore(store: SessionStore | undefined): SessionStore | undefined {
   if (store === undefined) return undefined

@@ -16,12 +16,12 @@ test('a digest has 22 characters that a key of a store may have', () => {
   expect(digestOf('a key of a request')).toMatch(/^[\w-]{22}$/)
 })
 
-test('canonical JSON is the same whatever the order of keys', () => {
+test('canonical JSON is the same for any order of keys', () => {
   expect(canonicalJson({ b: [{ d: 1, c: 2 }], a: null })).toBe('{"a":null,"b":[{"c":2,"d":1}]}')
   expect(canonicalJson({ a: null, b: [{ c: 2, d: 1 }] })).toBe('{"a":null,"b":[{"c":2,"d":1}]}')
 })
 
-test('canonical JSON differs where values differ', () => {
+test('canonical JSON differs if values differ', () => {
   expect(canonicalJson({ a: [1, 2] })).not.toBe(canonicalJson({ a: [2, 1] }))
   expect(canonicalJson({ __proto__: null, a: 1 })).toBe('{"a":1}')
 })

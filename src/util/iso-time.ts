@@ -4,8 +4,8 @@ let lastTime: number | undefined
 let lastText = ''
 
 /**
- * Milliseconds since the epoch as ISO 8601, UTC. The last text is kept: concurrent turns often ask
- * for the same millisecond.
+ * Milliseconds since the epoch as ISO 8601, UTC. The last text is cached, because concurrent turns often need the same
+ * millisecond.
  */
 export function isoTime(time: number): string {
   if (time !== lastTime) {

@@ -139,7 +139,7 @@ describe('copyJson', () => {
     expect(() => copyJson(value, 'value', 64)).toThrow(new JsonError(message.split(' ')[0] as string, rest(message)))
   })
 
-  test('writes the path as code does', () => {
+  test('writes the path as in code', () => {
     const value = { items: [{}, { price: { 'in euro': Number.NaN } }] }
     expect(() => copyJson(value, 'state', 64)).toThrow('state.items[1].price["in euro"] is NaN')
     expect(() => copyJson({ '': { $a_1: 1n } }, 'state', 64)).toThrow('state[""].$a_1 is a bigint')
@@ -295,13 +295,13 @@ describe('deepFreeze', () => {
     expect(() => Object.assign(value, { text: 'changed' })).toThrow(TypeError)
   })
 
-  test('freezes what is in an object that is already frozen', () => {
+  test('freezes the content of an object that is already frozen', () => {
     const value = Object.freeze({ inner: { name: 'first' } })
     deepFreeze(value)
     expect(Object.isFrozen(value.inner)).toBe(true)
   })
 
-  test('returns a value that is not an object as it is', () => {
+  test('returns a value that is not an object unchanged', () => {
     expect(deepFreeze('text')).toBe('text')
     expect(deepFreeze(null)).toBe(null)
   })

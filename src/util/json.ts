@@ -1,22 +1,21 @@
 /**
  * JSON values: their types, and `copyJson`, which decides what this package persists. It returns a copy, so that a
- * value cannot change after it was checked. The caller decides which error is thrown for a
- * value that JSON cannot carry.
+ * value cannot change after it was checked. The caller chooses the error for a value that JSON cannot represent.
  */
 import { shownName } from './shown-name.js'
 
-/** A value that JSON carries without loss. */
+/** A value that JSON represents without loss. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-/** A plain object that JSON carries without loss. */
+/** A plain object that JSON represents without loss. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
-/** Why JSON cannot carry a value. `path` names the part at fault as code does: `state.items[2].price`. */
+/** The reason why JSON cannot represent a value. `path` names the part at fault, as in code: `state.items[2].price`. */
 export class JsonError extends Error {
   readonly path: string
-  /** Whether the reason is that it has too many levels of nesting. */
+  /** Whether the value is nested too deep. */
   readonly isTooDeep: boolean
-  /** Whether the reason is that it has too many bytes. */
+  /** Whether the value has too many bytes. */
   readonly isTooLarge: boolean
 
   constructor(path: string, problem: string, excess?: 'depth' | 'bytes') {
@@ -31,19 +30,18 @@ export class JsonError extends Error {
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (typeof value !== 'object' || value === null) return false
   const prototype: unknown = Object.getPrototypeOf(value)
-  // An object of another realm has another Object.prototype, whose prototype is null as well.
+  // An object from another realm has another Object.prototype, whose prototype is null too.
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
 /**
- * Copies `value` as JSON carries it: own enumerable properties, without those that are `undefined`.
+ * Copies `value` as JSON represents it: own enumerable properties, except `undefined` ones.
  *
  * @param path - How error messages name `value`.
  * @param maxDepth - Levels of nesting allowed; the outermost object or array is level 1.
  * @param refuse - Creates the error to throw. `problem` is a clause that begins with the path. Default: a JsonError.
- * @param maxBytes - Bytes allowed, counted as {@link jsonSize} does; copying stops as soon as there are
- * more. Default: any number.
- * @throws What `refuse` returns, for the first value that JSON cannot carry.
+ * @param maxBytes - Bytes allowed, counted as in {@link jsonSize}. Copying stops at the limit. Default: no limit.
+ * @throws the error that `refuse` returns, for the first value that JSON cannot represent.
  */
 export function copyJson(
   value: unknown,
@@ -55,28 +53,28 @@ export function copyJson(
   try {
     return copy(value, { root: path, maxDepth, maxBytes, bytes: 0, ancestors: [], keys: [] })
   } catch (error) {
-    // A RangeError can only come from a stack overflow, if the caller set no limit to the nesting.
+    // A RangeError can only come from a stack overflow, if the caller set no limit on nesting.
     const cause = error instanceof RangeError ? new JsonError(path, 'is nested too deep for this runtime') : error
     throw cause instanceof JsonError && refuse !== undefined ? refuse(cause.message, cause) : cause
   }
 }
 
-/** The position in the value that is copied. The text of the path is only built for an error. */
+/** The position in the value during copying. The path's text is built only for an error. */
 interface Walk {
   readonly root: string
   readonly maxDepth: number
   readonly maxBytes: number
-  /** Counted so far, if there is a limit. */
+  /** Bytes counted so far, if there is a limit. */
   bytes: number
   readonly ancestors: object[]
   readonly keys: (string | number)[]
 }
 
-/** Counts bytes of the copy before they are copied. @param more - Those around `text`, or of what has no text. */
+/** Counts bytes before they are copied. @param more - Bytes in addition to those of `text`, such as brackets. */
 function count(walk: Walk, more: number, text = ''): void {
   const { maxBytes } = walk
   if (maxBytes === Number.POSITIVE_INFINITY) return
-  // A UTF-16 unit has at least one byte, so a long text need not be read to its end.
+  // A UTF-16 unit takes at least one byte, so a text that is too long need not be read to its end.
   walk.bytes += more + (text.length > maxBytes ? text.length : utf8Length(text))
   if (walk.bytes > maxBytes) throw new JsonError(walk.root, `has more than ${maxBytes} bytes`, 'bytes')
 }
@@ -102,7 +100,7 @@ function copy(value: unknown, walk: Walk): JsonValue {
 
 function copyNumber(value: number, walk: Walk): number {
   if (!Number.isFinite(value)) throw refusal(walk, `is ${value}, which JSON cannot carry`)
-  // JSON has no negative zero, and a state must be the same before and after it was stored.
+  // JSON has no negative zero, and a state must be the same before and after it is stored.
   const copied = value === 0 ? 0 : value
   if (walk.maxBytes !== Number.POSITIVE_INFINITY) count(walk, String(copied).length)
   return copied
@@ -112,7 +110,7 @@ function copyNested(value: object, walk: Walk): JsonValue {
   const { ancestors, maxDepth } = walk
   if (ancestors.includes(value)) throw refusal(walk, 'is part of itself')
   if (ancestors.length >= maxDepth) throw refusal(walk, `is nested deeper than ${maxDepth} levels`, 'depth')
-  // The brackets. Each entry counts a comma, which the last one does not have.
+  // Count the brackets. Each entry counts a comma, although the last one has none.
   count(walk, 1)
   ancestors.push(value)
   const result = Array.isArray(value) ? copyList(value, walk) : copyObject(value, walk)
@@ -147,7 +145,7 @@ function copyObject(value: object, walk: Walk): JsonValue {
     if (key === '__proto__') throw refusal(walk, 'has a key named __proto__, which is reserved')
     const property = value[key]
     if (property === undefined) continue
-    // Two quotes, a colon and a comma.
+    // Count two quotes, a colon and a comma.
     count(walk, 4, key)
     walk.keys.push(key)
     result[key] = copy(property, walk)
@@ -175,7 +173,7 @@ function nameOfClass(value: object): string {
   return String(Object.getPrototypeOf(value).constructor?.name || 'a class')
 }
 
-/** Sets an own property, also one named `__proto__`, for which an assignment would change the prototype. */
+/** Sets an own property, even one named `__proto__`, for which an assignment would change the prototype. */
 export function setOwn(object: object, key: string, value: unknown): void {
   if (key === '__proto__') defineOwn(object, key, value)
   else (object as Record<string, unknown>)[key] = value
@@ -200,7 +198,8 @@ export function utf8Length(text: string): number {
 }
 
 /**
- * Whether `text` has more bytes in UTF-8. They are counted only where that is in doubt: a UTF-16 unit has one to three.
+ * Whether `text` has more than the given number of bytes in UTF-8. A UTF-16 unit takes one to three bytes, so they are
+ * counted only if the length does not decide.
  */
 export function isLarger(text: string, maxBytes: number): boolean {
   return text.length * 3 > maxBytes && (text.length > maxBytes || utf8Length(text) > maxBytes)
@@ -221,7 +220,7 @@ export function jsonSize(value: unknown): number {
   return Math.max(2, size)
 }
 
-/** Freezes `value` and everything in it, and returns it. Expects a tree, as {@link copyJson} returns it. */
+/** Freezes `value` and everything in it, and returns it. Expects a tree, such as {@link copyJson} returns. */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) for (const item of value) deepFreeze(item)

@@ -1,9 +1,9 @@
 /**
- * A doubly linked list whose nodes are the caller's own objects: appending a node and removing any node take the same
- * time however long the list is, and create no garbage.
+ * A doubly linked list whose nodes are the caller's own objects. Appending a node and removing any node take constant
+ * time and create no garbage.
  */
 
-/** The links that a node must have; the list sets them. A node is in one list at most. */
+/** The links that a node must have; the list sets them. A node can be in one list at most. */
 export interface Linked<Node> {
   previous: Node | undefined
   next: Node | undefined
@@ -14,7 +14,7 @@ export class LinkedList<Node extends Linked<Node>> {
   first: Node | undefined
   last: Node | undefined;
 
-  /** From the first to the last. The list must not change meanwhile. */
+  /** Iterates from the first node to the last. The list must not change meanwhile. */
   *[Symbol.iterator](): Iterator<Node> {
     for (let node = this.first; node !== undefined; node = node.next) yield node
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ObservedPromise } from './observed-promise.js'
 
-describe('a promise that knows whether it is observed', () => {
+describe('a promise that records whether it is observed', () => {
   test.each<readonly [string, (promise: Promise<number>) => unknown]>([
     ['await', async (promise) => expect(await promise).toBe(4)],
     ['then', (promise) => promise.then((value) => expect(value).toBe(4))],
@@ -22,7 +22,7 @@ describe('a promise that knows whether it is observed', () => {
     const promise = ObservedPromise.of(outcome)
     void promise
     await expect(outcome).rejects.toThrow('declined')
-    // A rejection that nobody handles would fail the run of the tests.
+    // An unhandled rejection would fail the test run.
     await new Promise(setImmediate)
     expect(promise.isObserved).toBe(false)
     await expect(promise).rejects.toThrow('declined')

@@ -1,14 +1,14 @@
-/** A promise that knows whether any code has asked for its outcome: `await`, `then`, `catch` and `finally` do. */
+/** A promise that records whether any code uses its outcome, by `await`, `then`, `catch` or `finally`. */
 export class ObservedPromise<T> extends Promise<T> {
   /** What `then` returns is an ordinary promise. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }
 
-  /** Whether any code has asked for the outcome. */
+  /** Whether any code uses the outcome. */
   isObserved = false
 
-  /** @param outcome - Settles the promise. If it rejects and nobody asked for it, the process does not end. */
+  /** @param outcome - Settles the promise. If it rejects and no code uses it, the process does not end. */
   static of<T>(outcome: Promise<T>): ObservedPromise<T> {
     const observed = new ObservedPromise<T>((resolve) => resolve(outcome))
     Promise.prototype.then.call(observed, undefined, () => undefined)
@@ -25,7 +25,7 @@ export class ObservedPromise<T> extends Promise<T> {
   }
 }
 
-/** Whether a value must be awaited: a promise, or an object with a method `then`, which `await` calls as well. */
+/** Whether a value must be awaited: it is a promise, or an object with a method `then`, which `await` also calls. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }

@@ -38,7 +38,7 @@ describe('checkOptionNames', () => {
     )
   })
 
-  test('refuses an unknown name without a value: it was meant to say something', () => {
+  test('refuses an unknown name even without a value, because it is probably a mistake', () => {
     expect(() => checkOptionNames('make', { orgin: undefined }, known)).toThrow("there is no option 'orgin'")
   })
 })
@@ -77,7 +77,7 @@ describe('hintAt', () => {
 describe('numbersWithDefaults', () => {
   const defaults = { retries: 3, delayMs: 500 }
 
-  test('fills in what is absent or undefined, in an object of its own that cannot be changed', () => {
+  test('fills in absent and undefined numbers, in a new frozen object', () => {
     expect(numbersWithDefaults('make', undefined, defaults)).toEqual(defaults)
     const given = { retries: 1, delayMs: undefined }
     const numbers = numbersWithDefaults('make', given, defaults)
@@ -86,7 +86,7 @@ describe('numbersWithDefaults', () => {
     expect([numbers, numbersWithDefaults('make', undefined, defaults)].every(Object.isFrozen)).toBe(true)
   })
 
-  test('refuses by name, with the path to it', () => {
+  test('names the refused number, with its path', () => {
     const options = { path: 'retry', rangeOf: (name: string) => ({ min: name === 'delayMs' ? 0 : 1 }) }
     expect(numbersWithDefaults('make', { delayMs: 0 }, defaults, options)).toEqual({ retries: 3, delayMs: 0 })
     expect(() => numbersWithDefaults('make', { retries: 0 }, defaults, options)).toThrow(
@@ -122,7 +122,7 @@ describe('checkNumber', () => {
     }
   })
 
-  test('never fails to say what it got', () => {
+  test('always describes the value that it got', () => {
     expect(() => checkNumber('make', 'size', Object.create(null))).toThrow('got an object.')
     expect(() => checkNumber('make', 'size', [])).toThrow('got a list.')
     expect(() => checkNumber('make', 'size', '3')).toThrow("got the text '3'.")

@@ -1,7 +1,7 @@
 /**
- * Checks the options that an application passes to a function or a class, here and in the adapters. What is wrong is
- * always an `InvalidInputError` whose message begins with the function or class that was called. In every function
- * below `caller` is its name, and `path` leads to the value from its options: `limits`, `cors.origin`.
+ * Checks the options that an application passes to a function or a class, here and in the adapters. Every failure is an
+ * `InvalidInputError` whose message begins with the function or class that was called. In the functions below, `caller`
+ * is the name of that function or class, and `path` is the path of the value in its options: `limits`, `cors.origin`.
  */
 import { type InvalidInputError, invalidInput } from '../errors/engine-errors.js'
 import { isPromise } from './observed-promise.js'
@@ -9,25 +9,25 @@ import { shownValue } from './shown-value.js'
 
 export { invalidInput }
 
-/** The names that an object of options may have: each key of its type, so that the compiler finds a missing one. */
+/** The allowed names of an options object: every key of its type, so that the compiler finds a missing name. */
 export type OptionNames<Options> = { readonly [Name in keyof Options]-?: unknown }
 
-/** Which numbers an option may be. */
+/** The range of numbers that an option accepts. */
 export interface NumberRange {
-  /** The least number. Default: any number above 0. */
+  /** The smallest allowed number. Default: any number above 0. */
   readonly min?: number
-  /** The largest number. Default: none. */
+  /** The largest allowed number. Default: none. */
   readonly max?: number
   /** Whether the number must be whole. Default `false`. */
   readonly whole?: boolean
-  /** Whether `Infinity` is refused. Default `false`: it means that there is no bound. */
+  /** Whether `Infinity` is refused. Default `false`: `Infinity` means no limit. */
   readonly finite?: boolean
 }
 
 /**
- * Refuses what is not an object, and the first name that is not in `known`.
+ * Checks that `options` is an object, and that all of its names are in `known`.
  *
- * @param path - Leads to `options` where they are options within options. Default: they are all options of the caller.
+ * @param path - The path of nested options. Default: `options` are all options of the caller.
  * @throws `InvalidInputError`
  */
 export function checkOptionNames(caller: string, options: unknown, known: object, path?: string): void {
@@ -44,9 +44,9 @@ export function checkOptionNames(caller: string, options: unknown, known: object
 }
 
 /**
- * ` Did you mean '...'?` for the first name that is `unknown` with at most one letter missing, added, changed or
- * swapped with the next, or that shares whole words with it: `message` is in `userMessage`, `own` is
- * not in `unknownSession`.
+ * Returns ` Did you mean '...'?` with the first similar name. A name is similar if it differs from `unknown` by one
+ * letter (missing, added, changed, or swapped with the next), or if it shares whole words with it: `message` matches
+ * `userMessage`, but `own` does not match `unknownSession`.
  */
 export function hintAt(unknown: string, names: readonly string[]): string {
   const words = wordsOf(unknown)
@@ -81,10 +81,10 @@ export function findUnknownName(given: object, known: object): string | undefine
 }
 
 /**
- * Checks an object of numbers, and fills in the defaults of those that are absent or `undefined`.
+ * Checks an object of numbers, and fills in the defaults of numbers that are absent or `undefined`.
  *
- * @param path - Leads to `given` where they are options within options.
- * @param rangeOf - Which numbers an option may be. Default: any above 0.
+ * @param path - The path of `given`, if these are nested options.
+ * @param rangeOf - The range of each option. Default: any number above 0.
  * @throws `InvalidInputError`
  */
 export function numbersWithDefaults<T extends { readonly [Name in keyof T]: number }>(
@@ -102,23 +102,20 @@ export function numbersWithDefaults<T extends { readonly [Name in keyof T]: numb
   return Object.freeze({ ...defaults, ...Object.fromEntries(entries) })
 }
 
-/**
- * What a function throws whose first argument should be an engine: often it is the promise of one,
- * which nobody has awaited.
- */
+/** The error of a function whose first argument is not an engine. Often it is a promise that was not awaited. */
 export function notAnEngine(value: unknown, caller: string): InvalidInputError {
   const got = isPromise(value) ? '; got a promise: await FlowEngine.create()' : ''
   return invalidInput(`${caller}: the first argument must be a FlowEngine${got}.`)
 }
 
-/** @throws `InvalidInputError` where `value` is given and lacks one of the methods; it names the first. */
+/** @throws `InvalidInputError` if `value` is given and lacks one of the methods; the message names the first. */
 export function checkMethods(caller: string, path: string, value: unknown, methods: readonly string[]): void {
   if (value === undefined) return
   const missing = methods.find((method) => typeof (value as Record<string, unknown> | null)?.[method] !== 'function')
   if (missing !== undefined) throw invalidInput(`${caller}: ${path} must have the method ${missing}.`)
 }
 
-/** @throws `InvalidInputError` where `value` is not a number of this range. */
+/** @throws `InvalidInputError` if `value` is not a number in this range. */
 export function checkNumber(caller: string, path: string, value: unknown, range: NumberRange = {}): void {
   if (isInRange(value, range)) return
   const { min, max, whole = false, finite = false } = range

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isBase64, isContentType, isCredentialName, isJsonMediaType, isMediaType, isSessionId } from './patterns.js'
 
 describe('isSessionId', () => {
-  test('takes every visible ASCII character but the comma, and nothing else', () => {
+  test('accepts every visible ASCII character except the comma, and no other', () => {
     const taken = Array.from({ length: 512 }, (_, code) => String.fromCharCode(code)).filter(isSessionId)
     const expected = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).filter((c) => c !== ',')
     expect(taken).toEqual(expected)
@@ -19,11 +19,11 @@ describe('isSessionId', () => {
     expect(isSessionId('x'.repeat(length))).toBe(expected)
   })
 
-  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0', '\u2028'])('has nothing that ends a header line: %j', (text) => {
+  test.each(['a\r\nX-Evil: 1', 'a\nb', 'a\0', '\u2028'])('accepts nothing that ends a header line: %j', (text) => {
     expect(isSessionId(text)).toBe(false)
   })
 
-  test.each(['abc\n', '\nabc', 'abc\r\n', 'abc '])('has no line end or space at its edge: %j', (sessionId) => {
+  test.each(['abc\n', '\nabc', 'abc\r\n', 'abc '])('accepts no line end or space at its edge: %j', (sessionId) => {
     expect(isSessionId(sessionId)).toBe(false)
   })
 })
@@ -72,7 +72,7 @@ describe('media types', () => {
     expect([isMediaType(text), isContentType(text)]).toEqual([false, false])
   })
 
-  test('whatever is one can be a header', () => {
+  test('every media type can be a header', () => {
     const text = fc.stringMatching(/^[a-z]+\/[a-z]+(?:;[a-z]+=(?:[!-~]{1,4}|"[ -~]{0,6}"))?$/)
     fc.assert(
       fc.property(text, (candidate) => {
@@ -102,7 +102,7 @@ describe('media types', () => {
 })
 
 describe('isBase64', () => {
-  test('takes what encoding makes, of any bytes', () => {
+  test('accepts the encoding of any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array(), (bytes) => {
         expect(isBase64(btoa(String.fromCharCode(...bytes)))).toBe(true)

@@ -1,30 +1,30 @@
 /**
- * What a text must look like to be a session ID, a media type, base64, the name of a tool or of a credential. Each is
- * written here once, for the engine and for the adapters: what one of them accepts, the other must be able to send.
+ * Patterns for session IDs, media types, base64, and the names of tools and credentials. The engine and the adapters
+ * share them, because one must be able to send what the other accepts.
  */
 
 /** Visible ASCII without the comma, which joins two HTTP headers into one. */
 const sessionId = /^[!-+\--~]{1,256}$/
 
-/** As a session ID, but longer at least: a short key would be guessed, or used twice by accident. */
+/** Like a session ID, but with a higher minimum length: a short key could be guessed, or used twice by accident. */
 const idempotencyKey = /^[!-+\--~]{16,255}$/
 
-/** Nothing that would have to be escaped in a header, a log or an address. */
+/** Only characters that need no escape in a header, a log or a URL. */
 const requestId = /^[\w.:-]{1,128}$/
 
 /** Two restricted names (RFC 6838, section 4.2). */
 const mediaType = /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/
-/** The same, and parameters: tokens or quoted strings (RFC 9110, section 5.6). No line break can hide in one. */
+/** The same with parameters: tokens or quoted strings (RFC 9110, section 5.6). They cannot contain a line break. */
 const contentType =
   /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:[ \t]*;[ \t]*[\w!#$&^.+-]+=(?:[\w!#$%&'*^`|~.+-]+|"(?:[ !#-[\]-~]|\\[ -~])*"))*$/
-/** Characters of a content type with its parameters: a header that is much longer is refused by clients. */
+/** The most characters of a content type with its parameters: clients refuse a much longer header. */
 const maxContentTypeLength = 256
 const jsonMediaType = /^application\/(?:json|[\w!#$&^.+-]+\+json)$/i
 
-/** For texts whose length is a multiple of four. Without groups that repeat: those run out of stack on megabytes. */
+/** For texts whose length is a multiple of four. No repeated groups: they overflow the stack on megabytes of text. */
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/
 
-/** The names that model providers accept for tools and for the form of an answer. */
+/** The names that model providers accept for tools and for response formats. */
 const toolName = /^[\w-]{1,64}$/
 
 const credentialName = /(api|access|private)[-_]?key|token$|secret|passw|authorization|credential|bearer/i
@@ -49,7 +49,7 @@ export function isToolName(text: string): boolean {
   return toolName.test(text)
 }
 
-/** A name that providers accept: other characters are replaced, and what is too long is cut. */
+/** Makes a name that providers accept: replaces other characters, and cuts a long name. */
 export function toToolName(text: string): string {
   return isToolName(text) ? text : text.slice(0, 64).replace(/[^\w-]/g, '_') || '_'
 }
@@ -69,7 +69,7 @@ export function isJsonMediaType(text: string): boolean {
   return jsonMediaType.test(text)
 }
 
-/** Whether `text` is base64 of the standard alphabet, padded, on one line. The empty text is. */
+/** Whether `text` is base64 of the standard alphabet, padded, on one line. The empty text is valid. */
 export function isBase64(text: string): boolean {
   return text.length % 4 === 0 && base64.test(text)
 }

@@ -6,7 +6,7 @@ afterEach(() => {
 })
 
 describe('createRandomId', () => {
-  test.each([1, 12, 32, 256, 4096])('gives %d characters of base64url', (length) => {
+  test.each([1, 12, 32, 256, 4096])('returns %d characters of base64url', (length) => {
     expect(createRandomId()(length)).toMatch(new RegExp(`^[A-Za-z0-9_-]{${length}}$`))
   })
 
@@ -17,19 +17,19 @@ describe('createRandomId', () => {
       for (const character of randomId(64)) counts.set(character, (counts.get(character) ?? 0) + 1)
     }
     expect(counts.size).toBe(64)
-    // 1000 on average, with a standard deviation of 31: ten of them do not happen by chance.
+    // 1000 on average, with a standard deviation of 31: ten deviations do not happen by chance.
     expect(Math.min(...counts.values())).toBeGreaterThan(690)
     expect(Math.max(...counts.values())).toBeLessThan(1310)
   })
 
-  test('gives another one each time, over many draws from the source', () => {
+  test('returns a different one each time, over many draws from the source', () => {
     const randomId = createRandomId()
     const ids = Array.from({ length: 10_000 }, () => randomId(32))
     expect(new Set(ids).size).toBe(10_000)
   })
 
   test('never uses a byte twice', () => {
-    // With bytes that count up, so do the characters.
+    // The bytes count up, so the characters do too.
     let next = 0
     vi.spyOn(crypto, 'getRandomValues').mockImplementation((array) => {
       const bytes = array as unknown as Uint8Array
@@ -43,7 +43,7 @@ describe('createRandomId', () => {
     expect(randomId(3)).toBe('234')
   })
 
-  test('draws nothing before it is asked, and then in bulk', () => {
+  test('draws nothing before the first ID, and then in bulk', () => {
     const draw = vi.spyOn(crypto, 'getRandomValues')
     const randomId = createRandomId()
     expect(draw).not.toHaveBeenCalled()
@@ -53,7 +53,7 @@ describe('createRandomId', () => {
     expect(draw).toHaveBeenCalledTimes(2)
   })
 
-  test('leaves a rest that is too short for the next ID', () => {
+  test('discards a rest that is too short for the next ID', () => {
     const draw = vi.spyOn(crypto, 'getRandomValues')
     const randomId = createRandomId()
     randomId(4095)

@@ -9,8 +9,8 @@ const hexDigits = '0123456789abcdef'
 const letters = `${lower.toUpperCase()}${lower}0123456789`
 
 /**
- * Characters that look random and are the same each time. Written out, a secret in this file
- * would be one for a scanner.
+ * Characters that look random but are the same each time. A scanner would report a secret that was written out in this
+ * file.
  */
 function some(length: number, alphabet = letters, seed = 7): string {
   let state = seed
@@ -33,8 +33,8 @@ const card = ['4111', '1111', '1111', '1111'] as const
 const account = ['DE89', '3704', '0044', '0532', '0130', '00'] as const
 
 /**
- * By the rows of the table in docs/failures.md: texts that hold a secret, and the secret in them, of
- * which nothing may be left.
+ * For each row of the table in docs/failures.md: texts that contain a secret, and the secret, of which nothing may
+ * remain.
  */
 const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: string])[]>> = {
   'Private keys': ['', 'RSA ', 'EC ', 'DSA ', 'OPENSSH ', 'ENCRYPTED '].flatMap((kind) => [
@@ -205,7 +205,7 @@ describe.each(Object.entries(corpus))('%s', (_row, samples) => {
     expect(cleaned).toContain('[redacted]')
     for (let at = 0; at + 6 <= secret.length; at++) expect(cleaned).not.toContain(secret.slice(at, at + 6))
     expect(cleaned).not.toContain(secret)
-    // What was cleaned stays as it is.
+    // A redacted text does not change again.
     expect(redact(cleaned)).toBe(cleaned)
   })
 })
@@ -264,11 +264,11 @@ test('does not miss what secretlint finds', async () => {
     found += (await find(text)).length
     expect(await find(redact(text))).toEqual([])
   }
-  // It knows some of them. Where it found nothing, this test would say nothing.
+  // It must recognise some of them: if it found nothing, this test would prove nothing.
   expect(found).toBeGreaterThan(30)
 })
 
-test('takes time that grows with the text, and not with its square', () => {
+test('takes linear time, not quadratic', () => {
   const samples = Object.values(corpus).flat()
   const units = samples.flatMap(([text, secret]) => [text, text.slice(0, text.indexOf(secret) + 4), secret.slice(0, 9)])
   const signs = [
@@ -315,7 +315,7 @@ test('takes time that grows with the text, and not with its square', () => {
     ),
   ]
   const slow = texts.filter(({ unit, open, close }) => {
-    // Of the processor, for others use it, too.
+    // Measures processor time, because other processes use the processor too.
     const timeOf = (length: number): number => {
       const text = open + unit.repeat(Math.ceil(length / unit.length)) + close
       const before = process.cpuUsage().user
@@ -324,7 +324,7 @@ test('takes time that grows with the text, and not with its square', () => {
     }
     const isSlow = (): boolean => {
       const ms = timeOf(16_000)
-      // Its share would be 16 times as much, that of a square 256 times. What takes no time at all cannot be compared.
+      // Linear time would be 16 times as much, quadratic time 256 times. A time of almost 0 cannot be compared.
       return ms > 10 && ms > 40 * timeOf(1_000)
     }
     return isSlow() && isSlow() && isSlow()

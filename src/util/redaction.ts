@@ -1,18 +1,18 @@
 /**
- * What is blacked out in texts that may leave the process: the forms that keys, tokens, cards and accounts have. The
- * table for readers is in docs/failures.md, and redaction.test.ts compares both. A secret in any other form stays.
+ * Redacts secrets in texts that may leave the process: keys, tokens, card and account numbers in known formats. The
+ * table in docs/failures.md lists them; redaction.test.ts compares both. A secret in any other format is not redacted.
  *
- * Each pattern takes time that grows with the length of the text, and no faster: what it scans without a bound ends in
- * a match, or is scanned once, because the pattern cannot begin inside it.
+ * Each pattern takes linear time: an unbounded scan ends in a match, or is done only once, because the pattern cannot
+ * begin inside the scanned text.
  */
 
 export const redacted = '[redacted]'
 
-/** Tokens that begin with a sign of their maker. Letters and digits follow. */
+/** Tokens with a vendor prefix, followed by letters and digits. */
 const plainTokens =
   'npm_|rubygems_|cio|oy2|do[opr]_v1_|vc[aikpr]_|nfp_|sbp_|NRAK-|shp(?:at|ca|pa|ss)_|lin_api_|ntn_|secret_|hf_|gsk_|xai-|r8_|pplx-|fw_|csk-'
 
-/** The same, where other characters may follow, too. */
+/** Tokens with a vendor prefix, followed by letters, digits and other characters. */
 const otherTokens = [
   'gh[oprsu]_|github_pat_|gl(?:pat|dt|rt|rtr|cbt|ptt|ft|soat|imt|agent|oas|ffct|wt)-|AT[AC]TT3|ATBB|pypi-|dckr_[a-z]at_',
   String.raw`AIza|ya29\.|GOCSPX-|1\/\/0|hv[brs]\.|HRKU-|PMAK-|gl(?:c|sa)_|sntry[su]_|pscale_[a-z]{1,9}_|dp\.[a-z]{2,5}\.|figd_|ops_ey`,
@@ -20,8 +20,8 @@ const otherTokens = [
 ].join('|')
 
 /**
- * Tokens that are recognised by their whole form: AWS, Azure, Databricks, Terraform, Discord, Telegram,
- * Twilio and mail services.
+ * Tokens that are recognised by their whole format: AWS, Azure, Databricks, Terraform, Discord, Telegram, Twilio and
+ * mail services.
  */
 const wholeTokens = [
   'A(?:3T[A-Z0-9]|BIA|CCA|GPA|IDA|IPA|KIA|NPA|NVA|ROA|SCA|SIA)[A-Z0-9]{16}',
@@ -30,7 +30,7 @@ const wholeTokens = [
   String.raw`(?:SK|key-)[a-f0-9]{32}|[a-f0-9]{32}-us\d{1,2}|pat-[a-z]{2}\d-[a-f0-9-]{36}`,
 ].join('|')
 
-/** The end of a name whose value is a secret, and what may stand between the name and the sign before the value. */
+/** The end of a name whose value is a secret, and the characters allowed between the name and the sign after it. */
 const secretName = String.raw`(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|authorization|sig(?:nature)?|(?:api|access|account|private|signing|encryption|shared|auth)[-_ ]?key)(?:[-_ ]?access)?(?:[-_ ]?(?:key|value|hash))?\\?["']?\s{0,3}`
 
 const account = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/g
@@ -44,14 +44,14 @@ const card = /^(?:\d{14,19}|\d{4}([ -])(?:\d{4}\1\d{4}\1\d{4}(?:\1\d{3})?|\d{6}\
 const issuers =
   /^(?:3[0689]\d{12}|3[47]\d{13}|(?=\d{16,19}$)(?:4|5[0-8]|6[02-7]|2(?:22[1-9]|2[3-9]|[3-6]|7[01]|720)|3[05689])\d+)$/
 
-/** The patterns in the order in which they are tried, and what is put in place of a match. */
+/** The patterns in the order in which they are tried, each with the replacement of a match. */
 function patterns(): readonly (readonly [RegExp, string | ((match: string, ...rest: never[]) => string)])[] {
-  // In the middle of an ID nothing is a token.
+  // A token never begins in the middle of an ID.
   const anyOf = (tokens: string, rest: string): RegExp => new RegExp(`(?<![A-Za-z0-9])(?:${tokens})${rest}`, 'g')
   const valueAfter = (sign: string, value: string): RegExp => new RegExp(`(${secretName}${sign})${value}`, 'gi')
   const keepName = `$1${redacted}`
   return [
-    // To the end of the key, or of a text that was cut.
+    // Up to the end of the key, or of a truncated text.
     [
       /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z0-9]{0,60}-----|$)/g,
       redacted,
@@ -64,20 +64,20 @@ function patterns(): readonly (readonly [RegExp, string | ((match: string, ...re
     [/\bBearer\s+[\w.~+/=-]+/gi, `Bearer ${redacted}`],
     [/\b(Basic\s+)([\w+/-]{4,}={0,2})/gi, redactBasic],
     [/(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]*){1,4}/g, redacted],
-    // Names of tables and courses begin so, too: only what is as long as a key and has a digit.
+    // Other names, of tables or courses, begin the same way: match only texts as long as a key that contain a digit.
     [/\b(?:sk|pk|rk)[-_](?=[a-z_-]{0,99}\d)[\w-]{16,}/gi, redacted],
     [anyOf(plainTokens, '[A-Za-z0-9]{20,}'), redacted],
     [anyOf(otherTokens, '[\\w.~+/=-]{16,}'), redacted],
     [anyOf(wholeTokens, '(?![A-Za-z0-9])'), redacted],
-    // In quotation marks, which may be escaped; to the end of a text that was cut.
+    // A value in quotation marks, which may be escaped; up to the end of a truncated text.
     [valueAfter(String.raw`[:=]>?\s{0,3}(\\?["'])`, String.raw`(?:(?!\2)(?:\\[\s\S]|[\s\S]))+`), redactQuoted],
     [valueAfter(String.raw`(?:=>?(?!=)|>)\s{0,3}`, '[^\\s"\'`&,;<>]+'), keepName],
-    // After a colon only what has a digit: people write "Wrong password: try again".
+    // After a colon, match only a value with a digit: people write "Wrong password: try again".
     [
       valueAfter(String.raw`:\s{0,3}(?:(?:ApiKey|Digest|Token)\s)?`, '(?=[^\\s\\d]{0,99}\\d)[^\\s"\'&,;<>]{6,}'),
       keepName,
     ],
-    // A whole run of groups: a pattern that asked for what is around the run would try each of its ends again.
+    // Match a whole run of groups: a pattern that also checked the text around it would retry every end of the run.
     [/\d(?:[ -]?\d){13,}/g, redactRun],
     [account, redactAccount],
   ]
@@ -90,13 +90,13 @@ export function redact(text: string): string {
   return result
 }
 
-/** "unexpected token: "}" is not a secret: at least four letters or digits are. */
+/** A secret has at least four letters or digits: `unexpected token: "}"` has none. */
 function redactQuoted(match: string, name: string): string {
   const value = match.slice(name.length)
   return value.replace(/[^\p{L}\p{N}_]/gu, '').length < 4 ? match : name + redacted
 }
 
-/** Words follow "basic", too: only base64 of a text with a colon is taken, `user:password`, in ASCII or UTF-8. */
+/** Ordinary words also follow "basic", so only base64 of `user:password`, in ASCII or UTF-8, is redacted. */
 function redactBasic(match: string, scheme: string, value: string): string {
   try {
     const bytes = atob(value.replaceAll('-', '+').replaceAll('_', '/'))
@@ -106,12 +106,12 @@ function redactBasic(match: string, scheme: string, value: string): string {
   }
 }
 
-/** The text of bytes. Throws where they are not UTF-8. */
+/** Decodes bytes. Throws if they are not UTF-8. */
 function utf8(bytes: string): string {
   return new TextDecoder('utf-8', { fatal: true }).decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)))
 }
 
-/** A run of groups of digits, but for the groups at its ends that belong to a word, a number or an ID. */
+/** A run of digit groups, without groups at its ends that belong to a word, a number or an ID. */
 function redactRun(run: string, offset: number, text: string): string {
   const before = text.slice(Math.max(0, offset - 5), offset)
   const first = /(?<![\w.]|[\da-f]{4}-)\d/g
@@ -125,7 +125,7 @@ function redactRun(run: string, offset: number, text: string): string {
   return run.slice(0, start) + redactCards(run.slice(start, end)) + run.slice(end)
 }
 
-/** Cards among groups of digits. Each may begin at any group. */
+/** Redacts the cards in a run of digit groups. A card may begin at any group. */
 function redactCards(run: string): string {
   let result = ''
   for (let at = 0; at < run.length; ) {
@@ -136,7 +136,7 @@ function redactCards(run: string): string {
   return result
 }
 
-/** How long the card is with which a text begins; 0 where it begins with none. */
+/** The length of the card number at the start of a text; 0 if there is none. */
 function lengthOfCard(text: string): number {
   for (let length = Math.min(23, text.length); length >= 14; length--) {
     if (!/\d/.test(text.charAt(length)) && isCard(text.slice(0, length))) return length
@@ -144,7 +144,7 @@ function lengthOfCard(text: string): number {
   return 0
 }
 
-/** Whether digits are grouped as on a card, begin as those of an issuer, and have the check digit (Luhn). */
+/** Whether digits are grouped as on a card, begin with an issuer's digits, and have a valid check digit (Luhn). */
 function isCard(text: string): boolean {
   const digits = text.replace(/[ -]/g, '')
   if (!card.test(text) || !issuers.test(digits)) return false
@@ -156,7 +156,7 @@ function isCard(text: string): boolean {
   return sum % 10 === 0
 }
 
-/** An account number (IBAN) between words in capitals. */
+/** Redacts an account number (IBAN) between words in capitals. */
 function redactAccount(match: string): string {
   for (let end = match.length; end >= 15; end = match.lastIndexOf(' ', end - 1)) {
     if (isAccount(match.slice(0, end))) return redacted + match.slice(end)
@@ -165,7 +165,7 @@ function redactAccount(match: string): string {
   return next === 0 ? match : match.slice(0, next) + match.slice(next).replace(account, redactAccount)
 }
 
-/** Whether the check digits make it 1 modulo 97, where letters count from 10 on. */
+/** Whether the IBAN's check digits are valid: the number is 1 modulo 97, with A as 10, B as 11 and so on. */
 function isAccount(text: string): boolean {
   const characters = text.replaceAll(' ', '')
   let remainder = 0

@@ -33,7 +33,7 @@ describe('SHA-256', () => {
     expect(hexOf(sha256(Buffer.from(message, 'hex')))).toBe(digest)
   })
 
-  test('has those of Node for every length up to three blocks, and for 4 KiB', () => {
+  test("equals Node's for every length up to three blocks, and for 4 KiB", () => {
     const bytes = Uint8Array.from({ length: 4096 }, (_, index) => (index * 167 + (index >> 3)) & 255)
     const lengths = [...Array.from({ length: 193 }, (_, length) => length), 4095, 4096]
     const wrong = lengths.filter((length) => {

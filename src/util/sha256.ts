@@ -1,19 +1,19 @@
 /**
- * SHA-256 (FIPS 180-4). That of Web Crypto is asynchronous, and a digest is needed before a request takes its place
- * among those that came with it. It is not for secrets: its time is not constant in every engine.
+ * A synchronous SHA-256 (FIPS 180-4). Web Crypto's is asynchronous, but concurrent requests must keep their order while
+ * a digest is computed. Do not use it for secrets: it does not take constant time in every JavaScript engine.
  */
 
-/** The constants of the rounds, and the first hash value: of the first primes, when a digest is first asked for. */
+/** The round constants and the initial hash value. Computed from the first primes at the first digest. */
 let constants: { readonly rounds: Int32Array; readonly start: Int32Array } | undefined
 
-/** The message schedule. Digests are made one after the other, so that one is enough. */
+/** The message schedule. Digests are computed one after the other, so they can share it. */
 const schedule: Int32Array = new Int32Array(64)
 
-/** The 32 bytes of the digest. */
+/** Returns the 32 bytes of the digest. */
 export function sha256(message: Uint8Array): Uint8Array {
   constants ??= makeConstants()
   const hash = constants.start.slice()
-  // One bit, zeros, and the length in bits as 64 bits, up to a multiple of 64 bytes.
+  // Padding to a multiple of 64 bytes: a 1 bit, zeros, and the length in bits as a 64-bit number.
   const blocks = new DataView(new ArrayBuffer((message.length + 72) & -64))
   new Uint8Array(blocks.buffer).set(message)
   blocks.setUint8(message.length, 0x80)
@@ -25,7 +25,7 @@ export function sha256(message: Uint8Array): Uint8Array {
   return new Uint8Array(digest.buffer)
 }
 
-/** With the names of FIPS 180-4, section 6.2.2. */
+/** Processes one block. The names are from FIPS 180-4, section 6.2.2. */
 function addBlock(hash: Int32Array, blocks: DataView, offset: number, rounds: Int32Array): void {
   for (let t = 0; t < 16; t++) schedule[t] = blocks.getInt32(offset + t * 4)
   for (let t = 16; t < 64; t++) {
@@ -35,7 +35,7 @@ function addBlock(hash: Int32Array, blocks: DataView, offset: number, rounds: In
     const s1 = rotate(w2, 17) ^ rotate(w2, 19) ^ (w2 >>> 10)
     schedule[t] = s1 + (schedule[t - 7] as number) + s0 + (schedule[t - 16] as number)
   }
-  // By index: an iterator over the eight words would take longer than the rounds.
+  // Loop by index: an iterator over the eight words would take longer than the rounds.
   let a = hash[0] as number
   let b = hash[1] as number
   let c = hash[2] as number
@@ -66,7 +66,7 @@ function rotate(word: number, bits: number): number {
   return (word >>> bits) | (word << (32 - bits))
 }
 
-/** The first 32 bits of the fractions of the cube roots of the first 64 primes, and of the square roots of eight. */
+/** The first 32 bits of the fractional parts of the cube roots of the first 64 primes, and of the square roots of 8. */
 function makeConstants(): { readonly rounds: Int32Array; readonly start: Int32Array } {
   const primes: number[] = []
   for (let number = 2; primes.length < 64; number++) {

@@ -5,7 +5,7 @@ test.each(['', 'Booking', 'Größe 漢字 😀', '<b>', '__proto__', 'a'.repeat(
   expect(shownName(name)).toBe(name)
 })
 
-test('shows at most 200 characters, and no half of a pair', () => {
+test('shows at most 200 characters, and never half of a surrogate pair', () => {
   expect(shownName('a'.repeat(201))).toBe(`${'a'.repeat(199)}…`)
   expect(shownName('a'.repeat(1_000_000))).toHaveLength(200)
   expect(shownName(`${'a'.repeat(198)}😀😀`)).toBe(`${'a'.repeat(198)}…`)

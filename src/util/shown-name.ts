@@ -1,16 +1,17 @@
-/** Texts that somebody else chose: cut, and a name as messages and logs show it. */
+/** Cuts texts from outside, and makes names from outside safe for messages and logs. */
 
-/** Characters of a name that are shown. */
+/** The most characters of a name that are shown. */
 const maxLength = 200
 
-/** The beginning of a name, in which each character that breaks a line, or that nobody sees, is replaced by U+FFFD. */
+/** The beginning of a name, with U+FFFD in place of each character that is invisible or breaks the line. */
 export function shownName(name: string): string {
   const cut = name.length > maxLength ? `${cutText(name, maxLength - 1)}…` : name
   return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
 /**
- * The first `length` UTF-16 units of a text, but never half of a surrogate pair: providers and stores may refuse that.
+ * The first `length` UTF-16 units of a text. Never ends with half of a surrogate pair, which providers and stores may
+ * refuse.
  */
 export function cutText(text: string, length: number): string {
   if (text.length <= length) return text

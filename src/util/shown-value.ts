@@ -1,11 +1,10 @@
-/** A value that is not what was expected, as error messages name it: `got the text '3'`. */
+/** Describes an unexpected value for error messages: `got the text '3'`. */
 
 import { isPromise } from './observed-promise.js'
 import { shownName } from './shown-name.js'
 
 /**
- * The kind of a value with its text, number or class. A promise comes with what to do: most
- * often nobody has awaited it.
+ * The kind of a value with its text, number or class. For a promise it adds advice: usually an `await` is missing.
  */
 export function shownValue(value: unknown): string {
   if (typeof value === 'string') return `the text '${shownName(value)}'`

@@ -6,7 +6,7 @@ import type { ModelRequest, ModelStreamPart, RuntimeModel } from '../../src/inde
 /** A stream that the test controls. */
 export class ControlledStream {
   readonly stream: ReadableStream<StreamPart>
-  /** How often a part was asked for. */
+  /** How often a part was requested. */
   pulls = 0
   cancelled: unknown
   #controller!: ReadableStreamDefaultController<StreamPart>

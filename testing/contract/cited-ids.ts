@@ -1,6 +1,6 @@
-// Finds the requirement ids that tests cite in their titles. A citation counts only in the title of a test that runs:
-// test-titles.ts says which those are. Which files are read, and what is done about an uncited requirement, is up to
-// coverage.test.ts.
+// Finds the requirement ids that tests cite in their titles. A citation counts only in the title of a test that runs,
+// according to test-titles.ts. coverage.test.ts decides which files are read, and what happens if a requirement is not
+// cited.
 import ts from 'typescript'
 import { findTestTitles } from './test-titles.js'
 

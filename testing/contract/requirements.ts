@@ -3,7 +3,7 @@
 // This file decides what the ids are, no more: an id is the section and the place in it, so a sentence is never moved
 // or taken out, and a new one goes to the end of its section.
 //
-// A table row is one requirement, its cells joined by ' | '. Where its last cell holds several sentences, those after
+// A table row is one requirement, its cells joined by ' | '. If its last cell has several sentences, those after
 // the first are separate requirements and follow it.
 
 /** One sentence of the contract. */

@@ -98,7 +98,7 @@ test('namedTests has each title after a path', () => {
 })
 
 describe('titlesIn', () => {
-  test('counts tests that are skipped where a program is missing, and not those that are always skipped', () => {
+  test('counts tests that are skipped if a program is missing, but not tests that are always skipped', () => {
     const source = [
       "describe.skipIf(isRedisMissing)('group', () => { test('one', run) })",
       "test.skipIf(isRedisMissing).each(rows)('two: %s', run)",

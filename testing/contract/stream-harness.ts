@@ -46,7 +46,7 @@ export type Play = (request: ModelRequest, call: number) => AsyncIterable<ModelS
 export function streaming(play: Play): ModelProviderAdapter {
   let calls = 0
   return modelsOf({
-    generate: () => Promise.reject(new Error('It was not asked for a stream.')),
+    generate: () => Promise.reject(new Error('This model was called without streaming.')),
     stream: (request) => play(request, ++calls),
   })
 }

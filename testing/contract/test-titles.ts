@@ -7,7 +7,7 @@ import ts from 'typescript'
 const runningForms: readonly string[] = ['each', 'for', 'concurrent', 'sequential', 'only']
 
 export interface TitleOptions {
-  /** Further forms whose tests count. With `skipIf` those count that are skipped where a program is not installed. */
+  /** Further forms whose tests count. With `skipIf`, tests that are skipped if a program is not installed count too. */
   readonly alsoForms?: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export function literalText(node: ts.Expression | undefined): string | undefined
 }
 
 /**
- * The title of a test; `undefined` where the call is neither a test with a literal title nor a skipped group of tests.
+ * The title of a test; `undefined` if the call is neither a test with a literal title nor a skipped group of tests.
  */
 function readCall(
   call: ts.CallExpression,
@@ -54,7 +54,7 @@ function readCall(
 
 /**
  * The titles of the tests of one file, in the order they appear, as they are written: `%s`
- * stands for a value of `each`.
+ * represents a value of `each`.
  *
  * @param source the text of a TypeScript file
  *

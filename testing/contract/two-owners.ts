@@ -1,7 +1,7 @@
 /**
- * Two owners, and somebody who knows every session ID: the same requests are sent once for a session of an owner, and
- * once for an ID that no session has. Everything that can be observed is written down, with the ID left out. It asserts
- * nothing.
+ * Two owners, and a third caller who knows every session ID: the same requests are sent once for a session of an owner,
+ * and once for an ID that no session has. Everything that can be observed is written down, with the ID left out. It
+ * asserts nothing.
  */
 import { Keyv } from 'keyv'
 import {
@@ -35,7 +35,7 @@ export const conditions = [
   'unreadable',
 ] as const
 
-/** One request of somebody who is not the owner. `atMs` after the owner's turns began. */
+/** One request of a caller who is not the owner. `atMs` after the owner's turns began. */
 export interface Request {
   readonly by: 'bob' | 'mallory' | undefined
   readonly kind: 'run' | 'stream' | 'other flow' | 'bad input' | 'delete' | 'delete unreadable' | 'cancel' | 'get'

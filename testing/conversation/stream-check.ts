@@ -9,7 +9,7 @@ export class StreamCheck {
   text = ''
   /** The session of the stream; empty before its event. */
   session = ''
-  /** Whether the events are those of another request. */
+  /** Whether the events belong to another request. */
   #isJoined = false
 
   /** Takes an event; returns its problem, if it has one. */

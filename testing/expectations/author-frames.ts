@@ -32,7 +32,7 @@ export function authorFrames(error: unknown): readonly string[] {
 }
 
 /**
- * What a failure shows below the message of a failed turn: each cause, and where in the author's code it was made.
+ * The text below the message of a failed turn: each cause, and where in the author's code it was thrown.
  *
  * @param said - The message that is shown already.
  */
@@ -70,7 +70,7 @@ function framesOfFlow(error: unknown): readonly string[] {
   return code === 'FLOW_ERROR' || code === 'TOOL_ERROR' ? authorFrames(error) : []
 }
 
-/** Where this package is: the folder of `dist`, or of the sources. A bundle for a Worker does not know. */
+/** The folder of this package: `dist`, or the sources. Unknown in a bundle for a Worker. */
 function packageRoot(): string | undefined {
   const url: string | undefined = import.meta.url
   return /^(.*)\/(?:dist\/.*|testing\/expectations\/[^/]+)$/.exec(pathOf(url ?? ''))?.[1]

@@ -1,13 +1,13 @@
 /**
- * Where the author's code called the harness, for failures that are noticed later: by the next call, or at the end.
- * Taking the place costs about a microsecond; the stack becomes text only in a failure.
+ * Records where the author's code called the harness, for failures that are noticed later: by the next call, or at the
+ * end. Recording takes about a microsecond; the stack becomes text only if there is a failure.
  */
 import { authorFrames } from './author-frames.js'
 
 /** A place in the author's code. */
 export type CallPlace = Error
 
-/** The place of the call under way. */
+/** The place of the current call. */
 export function callPlace(): CallPlace {
   return new Error('a place')
 }

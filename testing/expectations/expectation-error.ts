@@ -1,12 +1,12 @@
 /**
- * What the helpers of this module throw if a test and a conversation disagree, and how they show values and requests in
- * it. The helpers decide whether there is a failure; this file decides its form.
+ * The error that the helpers throw if a test and a conversation disagree, and how it shows values and requests. The
+ * helpers decide whether there is a failure; this file decides its form.
  */
 import type { ModelRequest } from '../../src/index.js'
 
 /**
- * A failed expectation, or a script that does not fit the conversation. Runners that show a difference find `expected`
- * and `actual` on it.
+ * A failed expectation, or a script that does not fit the conversation. Test runners that show a difference read
+ * `expected` and `actual`.
  */
 export class ExpectationError extends Error {
   /** The expected value, if there is one. */

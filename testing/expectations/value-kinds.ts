@@ -1,23 +1,23 @@
-/** Of which kind a value is that a program without types may have passed, and how a message shows it. */
+/** Tells the kind of a value that JavaScript code passed, and shows the value in a message. */
 import { show } from './expectation-error.js'
 
-/** Whether a value is the class of a step, of this copy of the package or another. */
+/** Whether a value is a step class, of this copy of the package or another. */
 export function isStepClass(value: unknown): boolean {
   const prototype: unknown = typeof value === 'function' ? value.prototype : undefined
   return isObject(prototype) && 'initialState' in prototype
 }
 
-/** A value in a message; a class by its name alone. */
+/** Shows a value in a message; shows only the name of a class. */
 export function shownStep(value: unknown): string {
   return typeof value === 'function' ? `the class ${value.name}` : show(value)
 }
 
-/** Whether a value is the class of a step, or may be the ID of one. */
+/** Whether a value is a step class, or may be a step ID. */
 export function isStep(value: unknown): boolean {
   return isText(value) || isStepClass(value)
 }
 
-/** Whether a value is a text. */
+/** Whether a value is a string. */
 export function isText(value: unknown): value is string {
   return typeof value === 'string'
 }
@@ -27,7 +27,7 @@ export function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value is a list of these. */
+/** Whether a value is a list of such entries. */
 export function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isEntry)
 }

@@ -1,4 +1,4 @@
-// Each line that prepares a fault, as a flow author writes it, seen through an engine where that shows more.
+// Each way to prepare a fault, as a flow author writes it; through an engine if that shows more.
 import { describe, expect, test } from 'vitest'
 import { Flow, FlowEngine, LogicStep, MemorySessionStore, reply, type SessionDocument } from '../../src/index.js'
 import { documentOf, revisions } from '../contract/session-bench.js'

@@ -7,7 +7,7 @@ describe('FakeSessionStore', () => {
 
   test('is a whole store, with what a store may leave out', () => {
     expectTypeOf(store).toExtend<SessionStore>()
-    // It has claims, leases and listings where the store underneath has them, as an engine must be able to see.
+    // It has claims, leases and listings if the underlying store has them, so that an engine can check.
     expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'lease' | 'list'>>>()
     expectTypeOf<Required<FakeSessionStore>>().toExtend<Required<SessionStore>>()
     expectTypeOf(store.journal).toEqualTypeOf<readonly FakeStoreCall[]>()

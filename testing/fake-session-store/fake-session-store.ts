@@ -1,6 +1,6 @@
 /**
- * A session store that keeps a journal and fails on request, to test how an engine handles a bad store. Another store
- * underneath stores the documents, and compares and swaps.
+ * A session store that keeps a journal and fails on request, to test how an engine handles a bad store. It wraps
+ * another store, which stores the documents and does the compare-and-swap.
  */
 
 import { systemClock } from '../../src/config/clock.js'
@@ -51,11 +51,11 @@ export type { FakeStoreFault } from './faults.js'
  */
 export class FakeSessionStore implements SessionStore {
   readonly guarantees: SessionStore['guarantees']
-  /** Absent where the store underneath has none. */
+  /** Absent if the wrapped store has none. */
   readonly claim?: NonNullable<SessionStore['claim']>
-  /** Absent unless the option `leases` is set, or the store underneath has leases. */
+  /** Absent unless the option `leases` is set, or the wrapped store has leases. */
   readonly lease?: NonNullable<SessionStore['lease']>
-  /** Absent where the store underneath has none. */
+  /** Absent if the wrapped store has none. */
   readonly list?: NonNullable<SessionStore['list']>
   readonly #inner: SessionStore
   readonly #clock: Clock
@@ -87,27 +87,27 @@ export class FakeSessionStore implements SessionStore {
     this.#journal = []
   }
 
-  /** The next call fails: before it took effect, or `after` it did, when its caller cannot know. */
+  /** The next call fails: before it takes effect or, with `after`, after it took effect without its caller knowing. */
   failNext(operation: FakeStoreOperation, options: FailOptions = {}): void {
     checkFaultOptions('failNext', options)
     const { after = false, atOnce = false, ...more } = options
     this.#prepare('failNext', { operation, effect: atOnce ? 'throw' : after ? 'fail-after' : 'fail-before', ...more })
   }
 
-  /** The next call never settles: it took no effect, or with `after` it did. */
+  /** The next call never settles. It has no effect or, with `after`, it took effect. */
   hangNext(operation: FakeStoreOperation, options: HangOptions = {}): void {
     checkFaultOptions('hangNext', options)
     const { after = false, ...more } = options
     this.#prepare('hangNext', { operation, effect: after ? 'hang-after' : 'hang-before', ...more })
   }
 
-  /** The next call begins `ms` milliseconds late, by the store's clock. */
+  /** The next call starts `ms` milliseconds late, by the store's clock. */
   delayNext(operation: FakeStoreOperation, ms: number, match: FakeStoreMatch = {}): void {
     checkFaultOptions('delayNext', match)
     this.#prepare('delayNext', { operation, effect: 'latency', latencyMs: ms, ...match })
   }
 
-  /** Another process writes the session just before the next `save`: the engine's save meets another revision. */
+  /** Another process writes the session just before the next `save`, so the engine's save finds another revision. */
   rivalWrites(options: RivalWriteOptions = {}): void {
     checkFaultOptions('rivalWrites', options)
     const { before = 'save', ...more } = options
@@ -121,19 +121,19 @@ export class FakeSessionStore implements SessionStore {
     this.#prepare('rivalDeletes', { operation: before, effect: 'rival-delete', ...more })
   }
 
-  /** The next `load` answers the document before the last write, as a replica that lags behind does. */
+  /** The next `load` returns the document from before the last write, like a replica that lags behind. */
   staleRead(match: FakeStoreMatch = {}): void {
     checkFaultOptions('staleRead', match)
     this.#prepare('staleRead', { operation: 'load', effect: 'stale-read', ...match })
   }
 
-  /** The next `load` answers this, whatever is stored: a truncated document, or none at all. */
+  /** The next `load` returns this instead of the stored document: for example a truncated document, or none at all. */
   answerNext(answer: unknown, match: FakeStoreMatch = {}): void {
     checkFaultOptions('answerNext', match)
     this.#prepare('answerNext', { operation: 'load', effect: 'answer', answer, ...match })
   }
 
-  /** Every call but `close` fails until {@link heal}. */
+  /** Every call except `close` fails until {@link heal}. */
   outage(options: OutageOptions = {}): void {
     checkFaultOptions('outage', options)
     const { hang = false, ...more } = options
@@ -163,7 +163,7 @@ export class FakeSessionStore implements SessionStore {
 
   /**
    * Checks that each fault was used: a fault that no call meets tests nothing. A fault with `times` must apply that
-   * often, unless the store was healed; a fault that lasts until the store is healed, once.
+   * often, unless the store was healed; a fault that lasts until the store is healed must apply once.
    *
    * @throws {@link ExpectationError} that lists the others.
    */
@@ -289,7 +289,7 @@ export class FakeSessionStore implements SessionStore {
   }
 }
 
-/** What a fault throws: whatever it was given, even `undefined`. */
+/** The value that a fault throws: the one passed to it, even `undefined`. */
 function errorOf(fault: FakeStoreFault, { operation }: FakeStoreCall): unknown {
   if ('error' in fault) return fault.error
   return new Error(`Injected: ${describeFault({ operation, effect: fault.effect })}.`)

@@ -1,12 +1,13 @@
 /**
- * What a program without types may pass to the coverage of flows by mistake: it is refused before anything is counted.
+ * Checks the arguments of the flow coverage, which JavaScript code may get wrong. Wrong ones are refused before
+ * anything is counted.
  */
 import { invalidInput } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
 import { isListOf, isObject, isText } from '../expectations/value-kinds.js'
 import type { FlowCoverageOfFlow, FlowCoverageReport } from './coverage-report.js'
 
-/** @throws `InvalidInputError` for names of tools that are not lists by the ID of a flow or a step. */
+/** @throws `InvalidInputError` if the tool names are not lists, by the ID of a flow or a step. */
 export function checkToolNames(tools: unknown): void {
   if (tools === undefined || (isObject(tools) && Object.values(tools).every((names) => isListOf(names, isText)))) return
   throw invalidInput(
@@ -14,7 +15,7 @@ export function checkToolNames(tools: unknown): void {
   )
 }
 
-/** @throws `InvalidInputError` for what is not a report, such as the coverage that makes one. */
+/** @throws `InvalidInputError` if the value is not a report: for example the coverage itself. */
 export function checkReport(report: unknown): asserts report is FlowCoverageReport {
   const { flows, report: method } = (report ?? {}) as Readonly<Partial<Record<'flows' | 'report', unknown>>>
   if (isListOf(flows, isCoveredFlow)) return

@@ -24,7 +24,7 @@ export interface FlowCounts {
   readonly messages: Map<string, WayToStep>
 }
 
-/** Counts of a flow of which nothing was reached. */
+/** The counts of a flow in which nothing was reached. */
 export function noCounts(): FlowCounts {
   return { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map(), messages: new Map() }
 }

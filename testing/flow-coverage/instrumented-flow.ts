@@ -1,7 +1,7 @@
 /**
  * A flow class that behaves like another one, and reports or changes what the engine gets from it: its models and
- * tools. The engine makes a flow object and its steps for each turn, so the constructors are wrapped: the objects are
- * those of the flow's own classes. Conversations and tool doubles use it.
+ * tools. The engine makes a flow object and its steps for each turn, so the constructors are wrapped; the objects still
+ * belong to the flow's own classes. Conversations and tool doubles use it.
  */
 import {
   type BaseStep,

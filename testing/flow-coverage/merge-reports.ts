@@ -18,7 +18,7 @@ export interface PassedReport extends FlowCoverageReport {
 }
 
 /**
- * The last report of each coverage: where test files share their modules, they share a coverage too, and each report of
+ * The last report of each coverage: if test files share their modules, they share a coverage too, and each report of
  * it has all that the earlier ones have.
  */
 export function lastReports(reports: readonly PassedReport[]): readonly FlowCoverageReport[] {

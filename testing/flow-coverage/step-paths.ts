@@ -24,7 +24,9 @@ export interface StepPath {
   readonly left: readonly string[]
   /** Whether the step can be reached at all, as far as `static next` says. */
   readonly isReachable: boolean
-  /** The path as the code of a test: a line for each message, and a comment where the message is yours to find. */
+  /**
+   * The path as the code of a test: a line for each message, and a comment in place of a message that you must find.
+   */
   readonly code: string
 }
 
@@ -94,7 +96,7 @@ function shortestWays({ steps, transitions }: FlowCoverageOfFlow): ReadonlyMap<s
   return ways
 }
 
-/** Where ways begin: at the steps that were reached, and in any case at the first one. */
+/** The steps at which paths begin: the reached ones, and always the first one. */
 function startAt({ id: step, messages, endsAt }: CoveredStep, index: number): Way[] {
   if (messages !== undefined) return [{ step, ...wayOf(messages, endsAt), left: [] }]
   return index === 0 ? [{ step, messages: [], left: [step] }] : []

@@ -2,7 +2,7 @@
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { afterRealTime } from '../virtual-clock/real-time.js'
 
-/** A reply that was judged, and of which the statement is true. */
+/** A reply that was judged, and for which the statement is true. */
 export interface JudgedReply {
   /** The statement about the reply. */
   readonly meaning: string
@@ -125,7 +125,7 @@ function isRecording(value: unknown): value is JudgedReply {
   )
 }
 
-// Loaded when a reply is judged, and not where a `Judge` is only made.
+// Loaded when a reply is judged, not when a `Judge` is made.
 function files(): Promise<typeof import('node:fs/promises')> {
   // biome-ignore lint/correctness/noNodejsModules: every runtime that runs tests has it, under this name.
   return import('node:fs/promises')

@@ -99,8 +99,8 @@ export class LockProbe {
   }
 
   /**
-   * Begins to observe an engine. A probe observes one after the other, such as those of a conversation that is
-   * restarted: pass it to the conversation as `onEngine: (engine) => probe.observe(engine)`.
+   * Begins to observe an engine. A probe can observe several engines in turn, such as the engines of a conversation
+   * that is restarted: pass it to the conversation as `onEngine: (engine) => probe.observe(engine)`.
    *
    * @returns That engine.
    * @throws Error while the engine that this probe observes is open: each engine has its own locks.

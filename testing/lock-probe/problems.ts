@@ -53,7 +53,7 @@ export function orderProblem(requests: LockRequests, sessionId: string | undefin
   )
 }
 
-/** Two sessions of which one waited for the other. */
+/** Two sessions, one of which waited for the other. */
 export function overlapProblem(requests: LockRequests, one: string, other: string): string | undefined {
   const [ones, others] = [requests.of(one), requests.of(other)]
   if (ones.some((request) => others.some((another) => overlap(request, another)))) return undefined

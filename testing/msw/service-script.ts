@@ -52,8 +52,8 @@ export interface ServiceReply extends Streamed {
   /** The service has lost the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
   /**
-   * The service starts a new session in place of the one that the page named, and says why. Default: it does so if that
-   * one is unknown, completed or aborted, and says which.
+   * The service starts a new session in place of the one that the page named, and reports the reason. Default: it does
+   * so if the named session is unknown, completed or aborted, which is then the reason.
    */
   readonly restarted?: NonNullable<ExecuteResult['restarted']>
   /**

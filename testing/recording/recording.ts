@@ -52,11 +52,11 @@ export type { Recording }
 /**
  * Makes a recording of a stored session, from any store.
  *
- * If a step's `onReply` changed a text, the text that was sent is recorded: what the model said is not stored. Failed
- * attempts are not stored either: a call that was tried again is recorded as its answer.
+ * If a step's `onReply` changed a text, the text that was sent is recorded, because the model's own text is not stored.
+ * Failed attempts are not stored either: a call that was tried again is recorded with its final answer.
  *
- * @throws `ExpectationError` that says what is missing: the session was aborted, its history or its messages are not
- * complete, or it is not clear which replies were a model's.
+ * @throws `ExpectationError` if the session was aborted, its history or its messages are incomplete, or it is not clear
+ * which replies came from a model.
  * @example
  * ```ts
  * const recording = recordingOf(await engine.getSession(sessionId))
@@ -124,14 +124,13 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 }
 
 /**
- * Runs a recording on the current code: the user says and sends the same, models answer the same, at the first attempt,
- * and tools run again with the `services` given. Each turn runs at its recorded time.
+ * Runs a recording on the current code: the user sends the same messages, models give the same answers, at the first
+ * attempt, and tools run again with the given `services`. Each turn runs at its recorded time.
  *
  * @returns The session as it is stored at the end.
- * @throws `ExpectationError` (rejects) that shows the first turn that differs in its reply, content type, step, tool
- * calls, model calls or memory, and at the end in state or context; or that says who waits for what in a turn that
- * hangs, or what is missing in the recording. `InvalidInputError` (rejects) for what is not a flow, and for an option
- * of the engine that it refuses.
+ * @throws `ExpectationError` (rejects) at the first turn whose reply, content type, step, tool calls, model calls or
+ * memory differ, and at the end if state or context differ; if a turn hangs, with what it waits for; and if the
+ * recording is incomplete. `InvalidInputError` (rejects) if `flow` is not a flow, or the engine refuses an option.
  */
 export async function replay(
   flow: FlowConstructor,

@@ -123,7 +123,7 @@ function reportOf(failures: readonly { readonly file: string; readonly text: str
   return parts.join('\n\n')
 }
 
-/** A failure without the names of its session and its turn, which differ where the cause is the same. */
+/** A failure without the names of its session and its turn, which differ even if the cause is the same. */
 function differenceIn(text: string): string {
   return text
     .replace(/^Session '.*?'(?= (?:of flow|cannot be) )/, '')

@@ -106,7 +106,7 @@ function hasMessages(groups: readonly TurnMessages[], number: number): boolean {
 }
 
 /**
- * Refuses a session of which bytes that the user sent were removed: without them the models cannot be asked the same.
+ * Refuses a session from which bytes of the user were removed: without them the models cannot get the same request.
  */
 function requireAttachments(document: SessionDocument, groups: readonly TurnMessages[]): void {
   const stored = new Set((document.attachments ?? []).map(({ id }) => id))

@@ -41,7 +41,7 @@ export async function runScenario(
   }
 }
 
-/** Fails where both the set-up and the scenario say what models answer. */
+/** Fails if both the set-up and the scenario have answers of models. */
 async function requireOneScript(
   { events }: ScenarioText,
   options: readonly ConversationOptions[],

@@ -13,13 +13,13 @@ import type { ModelScript } from '../scripted-model/scripted-model.js'
 export interface ScenarioSetup extends ConversationOptions {
   readonly flow: FlowConstructor
   /**
-   * Options that differ in scenarios with a line `Given: ...`, by the text of that line. Doubles of tools are added to
-   * those of the set-up; anything else replaces what the set-up has. Default: no scenario may have such a line.
+   * Options that differ in scenarios with a line `Given: ...`, by the text of that line. Tool doubles are added to the
+   * set-up's doubles; any other option replaces the set-up's option. Default: no scenario may have such a line.
    */
   readonly given?: Readonly<Record<string, ConversationOptions>>
 }
 
-/** A set-up, or a function that makes one for each scenario, where services keep what one scenario left. */
+/** A set-up, or a function that makes one for each scenario, for services that keep state between scenarios. */
 export type ScenarioSetupSource = ScenarioSetup | (() => ScenarioSetup | Promise<ScenarioSetup>)
 
 /**

@@ -1,4 +1,4 @@
-/** Where a script and a conversation do not fit: what a scripted model says of it. */
+/** The error messages of a scripted model if the script does not fit the conversation. */
 import { describe, expect, test } from 'vitest'
 import { FlowEngine, InvalidInputError, type ModelRequest, ToolError } from '../../src/index.js'
 import { Onboarding } from '../contract/onboarding.js'

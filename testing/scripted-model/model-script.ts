@@ -34,7 +34,7 @@ export type ScriptedReplies = readonly (ScriptedReply | ScriptedReplyFunction)[]
 export type ScriptedReplyFunction = (request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>
 
 /**
- * A function for all replies. An interface, because the compiler misses a wrong result where two types are joined by
+ * A function for all replies. An interface, because the compiler misses a wrong result if two types are joined by
  * `&`.
  *
  * @inline

@@ -1,4 +1,4 @@
-/** How a scripted answer comes where it is read piece by piece, and that the same one comes where it is not. */
+/** A scripted answer that is read piece by piece, and the same answer read at once. */
 import { describe, expect, test } from 'vitest'
 import type { ModelRequest, ModelStreamPart } from '../../src/index.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'

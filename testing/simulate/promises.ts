@@ -146,7 +146,7 @@ function doubled(transcript: readonly SimulatedTurn[], { id, history }: SessionD
   return undefined
 }
 
-/** The place where a document is not what JSON would make of it. */
+/** The place where a document differs from its round trip through JSON. */
 function jsonProblem(document: SessionDocument): string | undefined {
   try {
     copyJson(document, 'document', Number.POSITIVE_INFINITY)

@@ -154,7 +154,7 @@ export class ToolDoubles {
     for (const name of names) this.#optional.add(name)
   }
 
-  /** Doubles that continue where these are. */
+  /** Doubles that continue from the current state of these. */
   fork(): ToolDoubles {
     const copy = new ToolDoubles({})
     for (const [name, { double, used, offered }] of this.#entries) {

@@ -33,7 +33,7 @@ export function coverFlows(
     )
   }
   const coverage = coverageOf(flows, options)
-  // vitest reads the first parameter for the names of fixtures, of which it needs none.
+  // vitest reads the first parameter for the names of fixtures; none are needed here.
   // biome-ignore lint/correctness/noEmptyPattern: vitest refuses a parameter that is not destructured.
   afterAll(({}, suite) => {
     if (suite === undefined) throw new Error('coverFlows needs vitest 4 or newer: an older one does not name the file.')

@@ -44,7 +44,7 @@ function dataOf(event: SentEvent): object {
     case 'result':
       return { ...event.response, ...outcomeOf(event), encoding: event.encoding }
     case 'error':
-      // Of an error, only its text and code leave the process.
+      // Only the text and the code of an error leave the process.
       return { ...event.response, contentType: 'text/plain', ...outcomeOf(event), code: codeOf(event.error) }
     default: {
       const { type: _type, ...data } = event

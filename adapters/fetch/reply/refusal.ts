@@ -9,7 +9,7 @@ import { codeOfRefusal, type StatusMode, statusOfRefusal } from './statuses.js'
 
 /** Why a request is refused: the sentence for the client, and the status that `statuses: 'precise'` gives it. */
 export class Refusal extends Error {
-  /** The status under `statuses: 'precise'`. Under `'contract'` it is 400, except for 404 and 405. */
+  /** The status under `statuses: 'precise'`. Under `'contract'` it becomes 400, unless it is 404 or 405. */
   readonly preciseStatus: number
   /** The reader of a body that was not read to its end, or `'untouched'`; `undefined` if no bytes are left. */
   readonly unreadBody: ReadableStreamDefaultReader<Uint8Array> | 'untouched' | undefined

@@ -6,7 +6,7 @@ import { End, Flow, type FlowConstructor, reply, Step, type StepConstructor, too
 afterEach(expectNothingLeft)
 
 describe('a turn is committed whole or not at all', () => {
-  /** A flow whose tool changes everything it can reach, and then throws where the test says so. */
+  /** A flow whose tool changes everything it can reach, and then throws if the test says so. */
   function reaching(fails: () => boolean): FlowConstructor {
     class Ask extends Step<{ seen: number }> {
       static override readonly id = 'Ask'

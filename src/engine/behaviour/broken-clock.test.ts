@@ -63,7 +63,7 @@ describe('a clock whose setTimer throws', () => {
     await engine.close()
   })
 
-  // Every place where a timer is set: of deadlines, of waits, of the store.
+  // Every place that sets a timer: deadlines, waits, and the store.
   test.each(Array.from({ length: 14 }, (_, first) => [first]))(
     'leaks nothing when it throws at call %i',
     async (first) => {

@@ -82,7 +82,7 @@ describe.each(either)('a result that is %s', (_title, durable) => {
       const isCommit = ending === 'commit'
       const [turns, step] = loaded === undefined ? [0, null] : [1, 'Only']
       if (!isCommit) expect([after.turns, after.flow.currentStep, after.history.length]).toEqual([turns, step, turns])
-      // One swap for a turn that leaves nothing else; two more where the store learns of the work.
+      // One swap for the turn itself; two more if the work is recorded in the store.
       const writes = talk.store.journal.filter(({ operation }) => operation === 'save' || operation === 'create')
       const hasOwnEnd = isCommit || ending === 'rollback' || ending === 'abort' || ending === 'deadline'
       const own = durable ? (hasOwnEnd ? 3 : 2) : 1

@@ -29,7 +29,7 @@ test('nothing but session:foreign differs between a session of another owner and
     fc.asyncProperty(scenes, async (scene) => {
       const [foreign, unknown] = [await observe(scene, true), await observe(scene, false)]
       expect(foreign.seen).toEqual(unknown.seen)
-      // Where nobody can read whose session it is, the owner is a stranger too.
+      // If the owner of a session cannot be read, even the real owner is treated as a stranger.
       expect(unknown.foreign.filter(({ askedBy }) => askedBy !== 'ada')).toEqual([])
       expect(foreign.seen).toMatchObject({ locked: 0 })
     }),

@@ -61,7 +61,7 @@ const stores: Readonly<Record<string, (clock: VirtualClock) => Watched>> = {
 
 const canary = `canary${crypto.randomUUID().replaceAll('-', '')}`
 
-/** Looks a thing up; fails or hangs where the arguments say so. */
+/** Looks something up; fails or hangs if the arguments say so. */
 const look = tool({
   name: 'look',
   description: 'Looks.',

@@ -9,7 +9,7 @@ afterEach(expectNothingLeft)
 
 type Mask = NonNullable<FlowEngineOptions['mask']>
 
-/** Says where it was asked. */
+/** Answers with the place where it was called. */
 const mask: Mask = (text, where) => text.replaceAll('secret', `<${where}>`)
 
 function talkWith(...tools: ReturnType<typeof tool>[]): typeof Talk {

@@ -77,7 +77,7 @@ const failures: readonly (readonly [FlowError['code'], Fails])[] = [
   ],
 ]
 
-/** What flow code does where a test says so. */
+/** What flow code does at the place that a test chooses. */
 type Act = () => Promise<unknown>
 
 /** Where flow code of the second turn runs: each place throws what `act` rejects with. */

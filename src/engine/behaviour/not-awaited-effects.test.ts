@@ -1,4 +1,4 @@
-// turn.once: what the log says where no code waits for the work.
+// turn.once: the log entries if no code awaits the work.
 import { afterEach, describe, expect, test } from 'vitest'
 import { either, payments, type Talking, talking } from '../../../testing/contract/effects-harness.js'
 import { expectNothingLeft, gate, never, type OnlyRun } from '../../../testing/contract/engine-harness.js'

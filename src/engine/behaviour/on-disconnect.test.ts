@@ -87,7 +87,7 @@ test("under 'finish' waitUntil receives the turn when it begins, and resolves wh
   open()
   await Promise.all(works)
   expect([replies, engine.getFlowSession().locked]).toEqual([['committed'], 0])
-  // Where the reader's leaving ends the turn there is nothing to wait for.
+  // If the turn ends with its reader, there is nothing to wait for.
   const other = begin()
   await leaveEarly(other.engine.stream({ ...input, waitUntil: (work) => works.push(work) }))
   expect(works).toHaveLength(1)

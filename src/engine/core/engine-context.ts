@@ -1,5 +1,5 @@
 /**
- * The state that the modules of one engine share. `create-context.ts` makes it once; nothing in it is global. Modules
+ * The state that the modules of one engine share. `create-context.ts` makes it once; none of it is global. Modules
  * above this folder keep their state here too, behind narrow interfaces.
  */
 import type { Clock } from '../../config/clock.js'

@@ -51,7 +51,7 @@ export interface EngineLimits {
    */
   readonly maxSessionBytes: number
   /**
-   * Receipts of idempotency keys in a session: those of its last keyed turns; the receipt of its first turn always
+   * How many receipts of idempotency keys a session keeps, newest turns first. The receipt of its first turn always
    * stays. Default 16.
    */
   readonly maxReceipts: number

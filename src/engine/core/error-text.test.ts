@@ -89,7 +89,7 @@ describe('thrownText', () => {
   })
 
   test('takes no time that grows with the square of the text', () => {
-    // Each of these took seconds where a pattern was tried anew at every word.
+    // Each of these took seconds when a pattern was tried again at every word.
     for (const unit of ['a.', 'a-', 'Bearer ', 'sk-', 'a://', '@', 'x:@']) {
       expect(thrownText(new Error(unit.repeat(200_000))).length).toBeLessThanOrEqual(500)
     }

@@ -9,12 +9,12 @@ const numbers = (length: number): readonly number[] => shareList(Array.from({ le
 const lengths = [2, 1_000]
 
 describe.each(lengths)('a list of %i entries', (length) => {
-  test('is the one it began with until something is added', () => {
+  test('stays the initial list until something is added', () => {
     const start = numbers(length)
     expect(new GrowingList(start).list).toBe(start)
   })
 
-  test('gives a shared list with what was added, the same one until the next entry', () => {
+  test('returns a shared list with the added entries, the same one until the next entry', () => {
     const growing = new GrowingList(numbers(length))
     growing.push(-1)
     growing.push(-2)
@@ -34,7 +34,7 @@ describe.each(lengths)('a list of %i entries', (length) => {
     expect(new GrowingList([]).last).toBeUndefined()
   })
 
-  test('what was handed out stays as it was', () => {
+  test('a returned list does not change', () => {
     const start = numbers(length)
     const growing = new GrowingList(start)
     growing.push(-1)
@@ -43,7 +43,7 @@ describe.each(lengths)('a list of %i entries', (length) => {
     expect([start.length, first.length, growing.list.length]).toEqual([length, length + 1, length + 2])
   })
 
-  test('goes on from a list that was handed out; a second one that does so shares nothing with it', () => {
+  test('continues from a returned list; a second list that does so shares nothing with it', () => {
     const base = new GrowingList(numbers(length))
     base.push(-1)
     const { list } = base
@@ -83,7 +83,7 @@ describe.each(lengths)('of a list of %i entries', (length) => {
     expect([growing.change, growing.list]).toEqual([{ removed: length, appended: 2, isRewritten: false }, [-3, -4]])
   })
 
-  test('that loses entries behind its first one has to be stored anew', () => {
+  test('that loses entries behind its first one must be stored again', () => {
     const growing = new GrowingList(numbers(length))
     growing.push(-1)
     expect(growing.removeOldest(1, 1)).toEqual([1])
@@ -91,7 +91,7 @@ describe.each(lengths)('of a list of %i entries', (length) => {
     expect(growing.list.slice(0, 2)).toEqual(length === 2 ? [0, -1] : [0, 2])
   })
 
-  test('the bytes follow every change; the stored list, and what was handed out, stay as they are', () => {
+  test('the bytes follow every change; the stored list and returned lists do not change', () => {
     const start = numbers(length)
     const growing = new GrowingList(start)
     expect(growing.addedBytes).toBe(0)
@@ -107,7 +107,7 @@ describe.each(lengths)('of a list of %i entries', (length) => {
     expect(grown[0]).toBe(0)
   })
 
-  test('all entries can go', () => {
+  test('all entries can be removed', () => {
     const growing = new GrowingList(numbers(length))
     expect(growing.removeOldest(length)).toEqual(numbers(length))
     expect([growing.list, growing.last, growing.bytes]).toEqual([[], undefined, 0])
@@ -115,7 +115,7 @@ describe.each(lengths)('of a list of %i entries', (length) => {
   })
 })
 
-test('a list that lost and gained entries is what its change says of the stored one, with the bytes that it takes', () => {
+test('a list that lost and gained entries matches its change and its bytes', () => {
   const step = fc.oneof(fc.record({ push: fc.nat(1_000) }), fc.record({ remove: fc.nat(4), looks: fc.boolean() }))
   fc.assert(
     fc.property(fc.constantFrom(0, 3, 255, 300), fc.array(step, { maxLength: 30 }), (length, steps) => {
@@ -140,7 +140,7 @@ test('a list that lost and gained entries is what its change says of the stored 
   )
 })
 
-test('behaves as a copied array, however turns branch off, fail and go on', () => {
+test('behaves like a copied array, however turns branch, fail and continue', () => {
   const step = fc.record({ from: fc.nat(), entries: fc.array(fc.nat(), { maxLength: 3 }), looks: fc.boolean() })
   fc.assert(
     fc.property(fc.constantFrom(0, 255, 256, 300), fc.array(step, { maxLength: 20 }), (length, steps) => {

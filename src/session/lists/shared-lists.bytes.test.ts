@@ -8,7 +8,7 @@ test('an entry takes its JSON and a comma', () => {
   expect(entryBytes(entry('Größe 👋'))).toBe(new TextEncoder().encode(JSON.stringify(entry('Größe 👋'))).length + 1)
 })
 
-test('a list takes what its entries take', () => {
+test('a list takes the sum of its entries', () => {
   const list = [entry('One.'), entry('Two.')]
   expect(listBytes(list)).toBe(entryBytes(list[0]) + entryBytes(list[1]))
   expect(listBytes([])).toBe(0)
@@ -36,7 +36,7 @@ test.each([shareList, freezeList])('a frozen list is measured once', (freeze) =>
   expect(measured).toBe(1)
 })
 
-test('what a caller has counted is believed', () => {
+test("the caller's count is used", () => {
   const list = shareList([entry('One.')], 7)
   expect(listBytes(list)).toBe(7)
 })

@@ -9,7 +9,7 @@ import {
   shareList,
 } from './shared-lists.js'
 
-test('a list is shared once it was passed to shareList, and only that very list', () => {
+test('a list is shared once it was passed to shareList; a copy is not', () => {
   const list = [Object.freeze({ turn: 1 })]
   expect(isSharedList(list)).toBe(false)
   expect(shareList(list)).toBe(list)
@@ -26,7 +26,7 @@ test('a shared list takes no more entries', () => {
   expect(() => (list as number[]).push(2)).toThrow(TypeError)
 })
 
-test('adopting a list freezes it and all it holds', () => {
+test('adopting a list freezes it and all its content', () => {
   const list = [{ parts: [{ text: 'Hello' }] }]
   const adopted = adoptList(list)
   expect(adopted).toBe(list)
@@ -35,14 +35,14 @@ test('adopting a list freezes it and all it holds', () => {
   expect(() => list.push({ parts: [] })).toThrow(TypeError)
 })
 
-test('adopting a shared list gives it back without another walk through it', () => {
+test('adopting a shared list returns it without checking it again', () => {
   const entry = { open: true }
   const list = shareList([entry])
   expect(adoptList(list)).toBe(list)
   expect(Object.isFrozen(entry)).toBe(false)
 })
 
-test('a frozen list is known as frozen, and not as checked', () => {
+test('a frozen list is known to be frozen, but not to be checked', () => {
   const list = [{ parts: [{ text: 'Hello' }] }]
   expect(isFrozenList(list)).toBe(false)
   freezeList(list)
@@ -52,14 +52,14 @@ test('a frozen list is known as frozen, and not as checked', () => {
   expect([isFrozenList(list), isSharedList(list)]).toEqual([true, true])
 })
 
-test('a list that somebody else froze is frozen all the way down before it is known', () => {
+test('a list that other code froze is deeply frozen before it is known', () => {
   const list = Object.freeze([{ open: true }])
   expect(isFrozenList(list)).toBe(false)
   freezeList(list)
   expect(Object.isFrozen(list[0])).toBe(true)
 })
 
-test('a list that somebody else froze can be frozen deeply, and adopted', () => {
+test('a list that other code froze can be deeply frozen, and adopted', () => {
   const list = Object.freeze([{ turn: 1 }])
   freezeList(list)
   expect([isFrozenList(list), isSharedList(list)]).toEqual([true, false])
@@ -67,7 +67,7 @@ test('a list that somebody else froze can be frozen deeply, and adopted', () => 
   expect(isSharedList(list)).toBe(true)
 })
 
-test('the mark of a list cannot be seen, and no copy has it', () => {
+test('the mark of a list is invisible, and no copy has it', () => {
   const list = adoptList([{ turn: 1 }])
   expect(Reflect.ownKeys(list)).toEqual(['0', 'length'])
   expect(isFrozenList(structuredClone(list) as readonly unknown[])).toBe(false)
@@ -82,7 +82,7 @@ test('freezing a shared list does nothing', () => {
   expect(Object.isFrozen(entry)).toBe(false)
 })
 
-test('a list that extends another is frozen, and needs a check from where the other ended', () => {
+test('a list that extends another is frozen, and only its new entries need a check', () => {
   const checked = adoptList([{ turn: 1 }, { turn: 2 }])
   const extended = extendList(checked, [{ turn: 3 }])
   expect(extended).toEqual([{ turn: 1 }, { turn: 2 }, { turn: 3 }])
@@ -94,7 +94,7 @@ test('a list that extends another is frozen, and needs a check from where the ot
   expect(checkedLength(checked)).toBe(2)
 })
 
-test('what was never checked stays so, however often it is extended', () => {
+test('an unchecked list stays unchecked, however often it is extended', () => {
   const list = [{ turn: 1 }]
   freezeList(list)
   expect(checkedLength(extendList(list, [{ turn: 2 }]))).toBe(0)

@@ -1,6 +1,6 @@
 /**
  * The requests for the lock of one session: the holders, and those that wait, first in, first out. Requests that name
- * different owners do not wait for each other: the session belongs to one owner at most, and to the others its ID is
+ * different owners do not wait for each other: the session belongs to one owner at most, and for the others its ID is
  * like an unknown one. A request without an owner, made by the application itself, excludes all others.
  */
 import { SessionConflictError } from '../../errors/session-errors.js'

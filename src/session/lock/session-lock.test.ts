@@ -18,13 +18,13 @@ function acquire(lock: SessionLock, sessionId: string): LockHolder {
 const enqueue = (lock: SessionLock, sessionId: string, wait?: Partial<LockWait>): Waiter =>
   lock.enqueue(sessionId, newHolder(), waitOf(wait))
 
-/** Lets every chain of settled promises run. */
+/** Runs every chain of settled promises. */
 async function settled(): Promise<void> {
   for (let count = 0; count < 5; count++) await Promise.resolve()
 }
 
 describe('SessionLock', () => {
-  test('is taken by one at a time', () => {
+  test('has one holder at a time', () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     expect(lock.tryAcquire('a', newHolder())).toBe(false)
@@ -32,13 +32,13 @@ describe('SessionLock', () => {
     expect(lock.tryAcquire('a', newHolder())).toBe(true)
   })
 
-  test('different sessions know nothing of each other, whatever they are called', () => {
+  test('different sessions are independent, whatever their IDs are', () => {
     const lock = new SessionLock(() => 0)
     for (const id of ['a', 'A', '__proto__', 'constructor', 'a ']) acquire(lock, id)
     expect(lock.size).toBe(5)
   })
 
-  test('[4.8-1] is passed on in the order of arrival', async () => {
+  test('[4.8-1] is passed on in order of arrival', async () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const order: string[] = []
@@ -57,7 +57,7 @@ describe('SessionLock', () => {
     expect([order, lock.size]).toEqual([['first', 'second', 'third'], 0])
   })
 
-  test('between two holders nobody can slip in', () => {
+  test('no request can slip in between two holders', () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     enqueue(lock, 'a')
@@ -65,17 +65,17 @@ describe('SessionLock', () => {
     expect(lock.tryAcquire('a', newHolder())).toBe(false)
   })
 
-  test('there is no queue where nobody holds the lock', () => {
+  test('there is no queue without a holder', () => {
     expect(() => enqueue(new SessionLock(() => 0), 'a')).toThrow()
   })
 
-  test('keeps nothing of a session that is free again', () => {
+  test('keeps no entry for a session that is free again', () => {
     const lock = new SessionLock(() => 0)
     for (let count = 0; count < 1_000; count++) lock.release(acquire(lock, `session ${count}`))
     expect(lock.size).toBe(0)
   })
 
-  test('a holder that releases twice, or never held the lock, releases nobody else', () => {
+  test('a holder that releases twice, or never held the lock, releases no other holder', () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     lock.release(holder)
@@ -85,7 +85,7 @@ describe('SessionLock', () => {
     expect(lock.holderOf('a')).toBe(next)
   })
 
-  test('counts those of one owner who wait and are counted, not the holder and not the others', async () => {
+  test('counts only the counted waiters of one owner, without the holder and other owners', async () => {
     const lock = new SessionLock(() => 0)
     expect(lock.queued('a')).toBe(0)
     const holder = acquire(lock, 'a')
@@ -145,7 +145,7 @@ describe('SessionLock', () => {
     await expect(next.settled).resolves.toBeUndefined()
   })
 
-  test('those that wait can wait for the next holder: nobody is, while others only leave the queue', async () => {
+  test('waiters can wait for the next holder, and do not mistake a waiter that leaves the queue for it', async () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const [, second, third] = [enqueue(lock, 'a'), enqueue(lock, 'a'), enqueue(lock, 'a')]
@@ -161,9 +161,9 @@ describe('SessionLock', () => {
     expect(isPassedOn).toBe(true)
   })
 
-  test('turns every waiter of every session away, each with a reason of its own', async () => {
+  test('refuses every waiter of every session, each with its own reason', async () => {
     const lock = new SessionLock(() => 0)
-    // Nobody waits for the last one.
+    // No request waits for the last one.
     const holders = [acquire(lock, 'a'), acquire(lock, 'b'), acquire(lock, 'c')]
     const waiting = [enqueue(lock, 'a'), enqueue(lock, 'a', { counted: false }), enqueue(lock, 'b')]
     let count = 0
@@ -213,7 +213,7 @@ describe('the owner of a session', () => {
     expect(lock.isForeign('a', bob.caller)).toBe(false)
   })
 
-  test('is not noted by who has the lock no longer', () => {
+  test('is not recorded by a holder that lost the lock', () => {
     const lock = new SessionLock(() => 0)
     const [late, taken] = [acquire(lock, 'a'), acquire(lock, 'b')]
     enqueue(lock, 'a')
@@ -230,7 +230,7 @@ describe('requests that name different owners', () => {
   const of = (owner?: string): LockWait => ({ counted: true, ...(owner === undefined ? {} : { caller: { owner } }) })
   const holderOf = (owner?: string): LockHolder => new LockHolder(() => of(owner))
 
-  /** Ada has the lock, the application waits for her, and Bob behind it. */
+  /** Ada has the lock. The application waits for her, and Bob waits behind the application. */
   function made() {
     const lock = new SessionLock(() => 0)
     const ada = holderOf('ada')
@@ -241,7 +241,7 @@ describe('requests that name different owners', () => {
     return { lock, ada, application, bob: lock.enqueue('a', bob, of('bob')) }
   }
 
-  test('have the lock at the same time; the application has it alone', () => {
+  test('hold the lock at the same time; the application holds it alone', () => {
     const lock = new SessionLock(() => 0)
     const holders = [holderOf('ada'), holderOf('bob')]
     expect(holders.map((holder) => lock.tryAcquire('a', holder))).toEqual([true, true])
@@ -249,7 +249,7 @@ describe('requests that name different owners', () => {
     expect(lock.holdersOf('a')).toEqual(holders)
   })
 
-  test('wait behind the application, and no longer than it does', async () => {
+  test('wait behind the application, and no longer than the application', async () => {
     const { lock, ada, application, bob } = made()
     application.cancel('tired')
     await bob.settled
@@ -257,7 +257,7 @@ describe('requests that name different owners', () => {
     await expect(application.settled).rejects.toBe('tired')
   })
 
-  test('learn whose session it is from the holder that excludes them, or else from any', () => {
+  test("learn the session's owner from the holder that excludes them, or else from any holder", () => {
     const { lock, ada, bob } = made()
     lock.setOwner(ada, { owner: 'ada' })
     expect([bob.hasLeft, bob.holder.isStranger]).toEqual([true, true])
@@ -271,7 +271,7 @@ describe('requests that name different owners', () => {
     expect([behindAda.hasLeft, behindAda.holder.isStranger]).toEqual([true, true])
   })
 
-  test('do not get the lock because the application before them is refused', async () => {
+  test('do not get the lock when the application before them is refused', async () => {
     const { lock, ada, application, bob } = made()
     lock.refuseWaiters(() => 'closed')
     for (const { settled } of [application, bob]) await expect(settled).rejects.toBe('closed')
@@ -279,7 +279,7 @@ describe('requests that name different owners', () => {
   })
 })
 
-describe('what a request sees of the lock that it has to wait for', () => {
+describe('the lock as seen by a waiting request', () => {
   const of = (owner?: string): LockWait => ({ counted: true, ...(owner === undefined ? {} : { caller: { owner } }) })
   const holderOf = (wait: LockWait): LockHolder => new LockHolder(() => wait)
   const [ada, bob, again, nobody] = [of('ada'), of('bob'), of('ada'), of()]
@@ -292,7 +292,7 @@ describe('what a request sees of the lock that it has to wait for', () => {
     return { lock, holders }
   }
 
-  test('the holder that excludes it, or the first one', () => {
+  test('shows the holder that excludes it, or the first one', () => {
     const { lock, holders } = made()
     expect(lock.holderOf('a', bob.caller)).toBe(holders[1])
     expect(lock.holderOf('a', { owner: 'eve' })).toBe(holders[0])
@@ -301,7 +301,7 @@ describe('what a request sees of the lock that it has to wait for', () => {
     expect(lock.heldLock('a', bob.caller).holder).toBe(bob)
   })
 
-  test('those that wait, as they come and go', () => {
+  test('shows the waiters as they come and go', () => {
     const { lock } = made()
     const held = lock.heldLock('a', ada.caller)
     expect(held.waiting()).toEqual([])
@@ -311,7 +311,7 @@ describe('what a request sees of the lock that it has to wait for', () => {
     expect(held.waiting()).toEqual(waiters.slice(1))
   })
 
-  test('the last of those that it would wait behind', () => {
+  test('shows the last request that it would wait behind', () => {
     const { lock } = made()
     expect([lock.lastWait('a', ada.caller), lock.lastWait('b', ada.caller)]).toEqual([undefined, undefined])
     lock.enqueue('a', holderOf(again), again)
@@ -321,7 +321,7 @@ describe('what a request sees of the lock that it has to wait for', () => {
     expect(lock.lastWait('a', { owner: 'eve' })).toBeUndefined()
   })
 
-  test('since when it is held, which begins anew with each holder', () => {
+  test('shows when the current holder acquired it', () => {
     let now = 5
     const lock = new SessionLock(() => now)
     const holder = acquire(lock, 'a')
@@ -331,7 +331,7 @@ describe('what a request sees of the lock that it has to wait for', () => {
     expect([holder.since, next.holder.since]).toEqual([5, 7])
   })
 
-  test('nothing of a session that nobody has locked', () => {
+  test('shows nothing for an unlocked session', () => {
     const lock = new SessionLock(() => 0)
     expect(lock.holdersOf('a')).toEqual([])
     expect([lock.isClosedTo('a', ada.caller), lock.isForeign('a', ada.caller), lock.queued('a')]).toEqual([
@@ -342,8 +342,8 @@ describe('what a request sees of the lock that it has to wait for', () => {
   })
 })
 
-describe('a lock that is taken', () => {
-  test('goes to the first in the queue; its old holder may not write, and releases nothing', async () => {
+describe('a lock that is taken from its holder', () => {
+  test('goes to the first in the queue; the old holder may not write, and releases nothing', async () => {
     const lock = new SessionLock(() => 0)
     const holder = acquire(lock, 'a')
     const [first, second] = [enqueue(lock, 'a'), enqueue(lock, 'a')]
@@ -356,7 +356,7 @@ describe('a lock that is taken', () => {
     first.holder.check()
   })
 
-  test('that was released before goes to nobody', () => {
+  test('and was released before goes to no request', () => {
     const lock = new SessionLock(() => 0)
     const late = acquire(lock, 'a')
     lock.release(late)
@@ -366,11 +366,11 @@ describe('a lock that is taken', () => {
   })
 })
 
-/** What the lock should do, as a plain list for each session. */
+/** The model of the lock: a plain list for each session. */
 interface Entry {
   readonly id: number
   readonly counted: boolean
-  /** `null` names no owner. */
+  /** `null`: no owner. */
   readonly owner: string | undefined | null
   readonly holder: LockHolder
   readonly waiter: Waiter | undefined
@@ -381,7 +381,7 @@ function areExclusive(one: Entry['owner'], other: Entry['owner']): boolean {
   return one === null || other === null || one === other
 }
 
-/** The lists of all sessions, and what they say should happen. */
+/** The lists of all sessions, and the behaviour that they predict. */
 class Model {
   readonly lines: Record<string, Entry[]> = { a: [], b: [] }
   readonly expected: string[] = []
@@ -408,7 +408,7 @@ class Model {
     if (what !== undefined) this.expected.push(`${entry.id} ${what}`)
   }
 
-  /** Those that wait for nobody any more have the lock. */
+  /** Requests that wait for no other request have the lock. */
   pass(session: string): void {
     const line = this.#line(session)
     for (const [place, entry] of line.entries()) {
@@ -427,12 +427,12 @@ class Model {
   }
 }
 
-test('requests, cancels, releases, owners and takes in any order behave as with a plain list', async () => {
+test('requests, cancels, releases, owners and takes in any order behave like a plain list', async () => {
   const command = fc.record({
     action: fc.constantFrom('come', 'come', 'come', 'leave', 'release', 'release', 'take', 'load'),
     session: fc.constantFrom('a', 'b'),
     counted: fc.boolean(),
-    // `null` names no owner.
+    // `null`: no owner.
     owner: fc.constantFrom('ada', 'bob', undefined, null),
     choice: fc.nat(9),
   })
@@ -472,8 +472,8 @@ test('requests, cancels, releases, owners and takes in any order behave as with 
           lock.setOwner(chosen.holder, owner === null ? undefined : { owner })
           for (const entry of model.waiting(session)) {
             const isExcluded = holding.some((other) => areExclusive(other.owner, entry.owner))
-            // Those that another holder excludes wait for that one. A request with an owner is
-            // excluded by one holder at most.
+            // A request that another holder excludes waits for that holder. At most one holder excludes a request with
+            // an owner.
             if (entry.owner === null || entry.owner === owner) continue
             if (!isExcluded || areExclusive(chosen.owner, entry.owner)) model.remove(session, entry, 'is a stranger')
           }

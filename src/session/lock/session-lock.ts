@@ -1,7 +1,7 @@
 /**
  * The locks of sessions, by session ID. Different IDs never wait for each other; `lock-line.ts` decides which requests
- * for the same session do. This module knows nothing about turns: `flow-session.ts` decides how long a request waits,
- * and when a lock is taken from its holder.
+ * for the same session do. `flow-session.ts` decides how long a request waits, and when a lock is taken from its
+ * holder.
  */
 
 import { areExclusive, Callers, Line, type LockHolder, nothingStored, notLoaded, Queue, Waiter } from './lock-line.js'

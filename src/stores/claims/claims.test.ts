@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { MemoryClaims } from './claims.js'
 
 describe('claims in memory', () => {
-  test('the first one wins until its time is over', () => {
+  test('the first claim wins until it expires', () => {
     const claims = new MemoryClaims()
     expect(claims.claim('k', 'a', 100, 0)).toBe('a')
     expect(claims.claim('k', 'b', 100, 99)).toBe('a')
@@ -10,7 +10,7 @@ describe('claims in memory', () => {
     expect(claims.claim('k', 'a', 100, 199)).toBe('b')
   })
 
-  test('beyond the bound the oldest is dropped; what expired goes first', () => {
+  test('above the limit the oldest is dropped, expired ones first', () => {
     const claims = new MemoryClaims(2)
     claims.claim('old', 'a', 10, 0)
     claims.claim('kept', 'a', 100, 1)
@@ -20,7 +20,7 @@ describe('claims in memory', () => {
     expect(claims.claim('kept', 'b', 100, 20)).toBe('b')
   })
 
-  test('a repeat makes none younger', () => {
+  test('a repeated claim does not extend its time', () => {
     const claims = new MemoryClaims(2)
     claims.claim('first', 'a', 100, 0)
     claims.claim('second', 'a', 100, 0)
@@ -36,7 +36,7 @@ describe('claims in memory', () => {
     expect(MemoryClaims.of(new Map()).claim('k', 'b', 100, 0)).toBe('b')
   })
 
-  test('are at least one, however small the bound', () => {
+  test('keep at least one, no matter how small the limit is', () => {
     const claims = new MemoryClaims(0.5)
     claims.claim('k', 'a', 100, 0)
     expect(claims.claim('k', 'b', 100, 0)).toBe('a')

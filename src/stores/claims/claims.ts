@@ -1,33 +1,33 @@
 /**
- * Claims in the memory of this process: for the memory store, and for Keyv's Map. They belong to the data, so that two
+ * Claims in the memory of this process, for the memory store and for a Keyv over a Map. They belong to the data, so two
  * stores over the same data share them.
  */
 
-/** What is kept under a key. */
+/** The entry under a key. */
 interface Claim {
   readonly sessionId: string
-  /** In the time of the caller. */
+  /** In milliseconds of the caller's clock. */
   readonly expiresAt: number
 }
 
-/** Claims kept for data that says nothing else; beyond it the oldest is dropped. */
+/** The default limit; above it the oldest claim is dropped. */
 const defaultMaxClaims = 10_000
 
-/** By the data: a Map, or whatever else the sessions are in. */
+/** The claims of each collection of sessions, such as a Map. */
 const claimsByData = new WeakMap<object, MemoryClaims>()
 
-/** Session IDs by key, bounded, each for a while. */
+/** Session IDs by key: a limited number, each for a limited time. */
 export class MemoryClaims {
   readonly #maxClaims: number
   /** Oldest first. */
   readonly #claims = new Map<string, Claim>()
 
-  /** @param maxClaims - Beyond it the oldest is dropped. */
+  /** @param maxClaims - If there are more, the oldest is dropped. Default 10 000. */
   constructor(maxClaims: number = defaultMaxClaims) {
     this.#maxClaims = Math.max(1, maxClaims)
   }
 
-  /** The claims of some data, which are made when they are first asked for. */
+  /** The claims that belong to `data`, created on the first call. */
   static of(data: object, maxClaims?: number): MemoryClaims {
     const claims = claimsByData.get(data) ?? new MemoryClaims(maxClaims)
     claimsByData.set(data, claims)
@@ -35,9 +35,9 @@ export class MemoryClaims {
   }
 
   /**
-   * The session ID that is kept under the key: that of an earlier claim, or else this one from now on.
+   * Claims the key for `sessionId`, unless an earlier claim still holds it. Returns the session ID that holds the key.
    *
-   * @param now - In milliseconds of a monotonic clock, the same one for all claims of the data.
+   * @param now - Milliseconds of a monotonic clock; all claims of the data must use the same clock.
    */
   claim(key: string, sessionId: string, ttlMs: number, now: number): string {
     const kept = this.#claims.get(key)

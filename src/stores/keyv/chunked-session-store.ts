@@ -1,8 +1,7 @@
 /**
- * Sessions as a head and chunks, over any driver: the stores of this package over a backend extend it. It decides what
- * this process remembers of a session and what a conflict means. The drivers do the compare-and-swap; layout/ turns
- * documents into texts and back. Stores that need no Keyv extend it, too, so nothing that it declares needs the types
- * of Keyv.
+ * Stores each session as a head and chunks, over any driver. Every store of this package that uses a backend extends
+ * it. It decides which sessions this process caches and what a conflict means. The drivers do the compare-and-swap;
+ * layout/ turns documents into texts and back. Some of the stores need no Keyv, so this file must not import its types.
  */
 import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
@@ -28,28 +27,28 @@ import { type Caller, type ForeignSession, SessionReader } from './layout/read-s
 import { planWrite } from './layout/write-plan.js'
 import { WriteAttempts } from './write-attempts.js'
 
-/** What a store gives to a {@link ChunkedSessionStore}. The options are those of the application, unchecked. */
+/** The options of a {@link ChunkedSessionStore}. The application's options among them are not checked yet. */
 export interface ChunkedSessionStoreOptions extends ChosenDriver {
-  /** The class that the application made, for messages about its options. */
+  /** The class that the application constructed, for messages about its options. */
   readonly caller: string
-  /** What calls after `close()` reject with. */
+  /** The message of the error with which calls after `close()` reject. */
   readonly closedMessage: string
-  /** Milliseconds after its last save at which a session is gone, at each save anew; `undefined`: never. */
+  /** Milliseconds after its last save at which a session expires. Called at each save; `undefined`: never. */
   ttlMs(): number | undefined
   readonly absoluteTtlMs?: number | undefined
   readonly cacheBytes?: number | undefined
   /** Default: closes the driver. */
   close?(): Promise<void>
-  /** Called for a save that too few replicas have. Default: nobody asks. */
+  /** Called if too few replicas have received a save. Default: nothing is called. */
   onUnderReplicated?(report: UnderReplicatedReport): void
 }
 
 const defaultCacheBytes = 64 * 1024 * 1024
 
-/** What a session takes in the cache in addition to its texts. */
+/** Bytes that a session takes in the cache in addition to its texts. */
 const cacheOverhead = 512
 
-/** A session store over a driver: what such stores have in common. */
+/** A session store over a driver: the base class of such stores. */
 export class ChunkedSessionStore implements SessionStore {
   /** What the backend guarantees. */
   readonly guarantees: SessionStoreGuarantees
@@ -65,7 +64,7 @@ export class ChunkedSessionStore implements SessionStore {
   readonly #reader: SessionReader
   readonly #heads: OwnedHeads
   readonly #known: LRUCache<string, KnownSession> | undefined
-  /** Of a key and revision, whatever the outcome. */
+  /** Counts the attempts to write each key and revision, no matter how they ended. */
   readonly #attempts = new WriteAttempts()
   #closed: Promise<void> | undefined
 
@@ -86,8 +85,8 @@ export class ChunkedSessionStore implements SessionStore {
   }
 
   /**
-   * See {@link SessionStore.load}. For another caller than its owner, the chunks of a session are not
-   * decoded, nor is it kept.
+   * See {@link SessionStore.load}. If the caller is not the owner, the session's chunks are not decoded, and the
+   * session is not cached.
    */
   async load(sessionId: string, caller?: Caller): Promise<SessionDocument | undefined> {
     const key = await this.#open(sessionId)
@@ -96,7 +95,7 @@ export class ChunkedSessionStore implements SessionStore {
     if (found === undefined) return undefined
     if ('foreign' in found) return found.foreign as SessionDocument
     if (!isPast(this.#expiresBy(found.document))) return copyDocument(found.document)
-    // The backend does not know it: the session was stored without this setting, or the driver ignores it.
+    // The backend has not removed it: the session was stored without this setting, or the driver ignores it.
     this.#known?.delete(key)
     const outcome = await this.#driver.remove(key, found.revision, () => this.#heads.ownerOf(found.document))
     return outcome === 'conflict' ? this.load(sessionId, caller) : undefined
@@ -120,13 +119,13 @@ export class ChunkedSessionStore implements SessionStore {
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
   }
 
-  /** Removes every expired session and claim for good, and returns how many sessions; 0 if the backend does it. */
+  /** Deletes every expired session and claim. Returns the number of sessions; 0 if the backend deletes them itself. */
   protected async purge(): Promise<number> {
     this.#checkOpen()
     return (await this.#driver.purgeExpired?.()) ?? 0
   }
 
-  /** Closes the connection to the backend, if there is one. Calls after it reject. */
+  /** Closes the connection to the backend, if there is one. Later calls reject. */
   close(): Promise<void> {
     this.#closed ??= this.#options.close?.() ?? this.#driver.close()
     this.#known?.clear()
@@ -163,7 +162,7 @@ export class ChunkedSessionStore implements SessionStore {
     const expiresBy = this.#checkAge(document)
     const known = this.#known?.get(key)
     const plan = planWrite(document, known?.revision === expectedRevision ? known : undefined, hint)
-    // A copy, made at once: the caller may change the document while the swap is under way.
+    // Copy now: the caller may change the document during the swap.
     const copy = plan.areFrozen && this.#known !== undefined ? copyDocument(document) : undefined
     const placeOf = (name: string): SessionTextPlace => ({ sessionId: id, key: name, revision })
     const texts = await encodeAll(codec, [
@@ -189,7 +188,7 @@ export class ChunkedSessionStore implements SessionStore {
       onUnderReplicated: (replicas, wanted) => onUnderReplicated?.({ sessionId: id, replicas, wanted }),
     })
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId: id })
-    // Another attempt, made before this one or at the same time, may have stored the same revision in other chunks.
+    // An earlier or concurrent attempt may have stored the same revision in other chunks.
     if (copy === undefined || this.#attempts.count(write) > 1) return
     for (const [index, { list }] of plan.chunks.entries()) {
       const planned = plan.lists.get(list)
@@ -201,7 +200,7 @@ export class ChunkedSessionStore implements SessionStore {
 
   async #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     this.#checkOpen()
-    // The driver had it when this store was made.
+    // `claim` exists only if the driver has it.
     return (this.#driver as Required<SessionDriver>).claim(this.#options.keyOf(await claimKey(key)), sessionId, ttlMs)
   }
 
@@ -225,23 +224,18 @@ export class ChunkedSessionStore implements SessionStore {
       read: (key, stored) => this.#heads.read(key, stored),
     })
     const summaries = sessions.map(({ summary }) => summary)
-    // The backend does not know of every session that it has reached its greatest age.
+    // The backend may still hold sessions that are past their absolute age limit.
     const shown = summaries.filter((summary) => isListed(summary, query) && !isPast(this.#expiresBy(summary)))
     return { sessions: shown, ...next }
   }
 
-  /**
-   * When a session has reached its greatest age. `undefined`: never, or the document does not say when it was created.
-   */
+  /** When a session reaches its absolute age limit. `undefined`: never, or the document has no creation time. */
   #expiresBy({ createdAt }: Pick<SessionDocument, 'createdAt'>): number | undefined {
     const time = Math.floor(Date.parse(createdAt) + this.#absoluteTtlMs)
     return Number.isFinite(time) ? time : undefined
   }
 
-  /**
-   * As {@link ChunkedSessionStore.#expiresBy}. @throws {@link SessionConflictError} where that is
-   * past: the session is gone.
-   */
+  /** As {@link ChunkedSessionStore.#expiresBy}. @throws {@link SessionConflictError} if that time is past. */
   #checkAge(document: SessionDocument): number | undefined {
     const expiresBy = this.#expiresBy(document)
     if (isPast(expiresBy)) throw new SessionConflictError({ sessionId: document.id })
@@ -257,7 +251,7 @@ export class ChunkedSessionStore implements SessionStore {
     return this.#options.keyOf(await sessionKey(sessionId))
   }
 
-  /** What is known of a session. A stranger neither gets nor changes it, so that nothing later shows that he asked. */
+  /** The cached session. A caller who is not the owner neither gets nor touches it, so the attempt leaves no trace. */
   #knownTo(caller: Caller | undefined, key: string): KnownSession | undefined {
     const isForeign = caller !== undefined && this.#known?.peek(key)?.document.owner !== caller.owner
     return isForeign ? undefined : this.#known?.get(key)

@@ -16,19 +16,19 @@ describe('the driver', () => {
     expect(chooseDriver({ keyv }).driver.guarantees).toEqual(guarantees)
   })
 
-  test('is the one that was passed, whatever the adapter', () => {
+  test('is the one that was passed, for any adapter', () => {
     const driver = new FakeDriver()
     expect(chooseDriver({ keyv: new Keyv(new PlainAdapter()), driver }).driver).toBe(driver)
   })
 
-  test('an adapter without a compare-and-swap has no driver, unless one process is enough', () => {
+  test("an adapter without a compare-and-swap has no driver, unless consistency is 'process'", () => {
     const keyv = new Keyv(new PlainAdapter())
     expect(() => chooseDriver({ keyv })).toThrow(
       new InvalidInputError({
         message:
-          'KeyvSessionStore: the Keyv adapter PlainAdapter has no compare-and-swap that is known here, so two processes ' +
+          'KeyvSessionStore: the Keyv adapter PlainAdapter has no known compare-and-swap, so two processes ' +
           'would overwrite each other. Use @keyv/redis, @keyv/sqlite, @keyv/postgres or a Map, pass a driver, or pass ' +
-          "consistency: 'process' if one process alone uses the backend.",
+          "consistency: 'process' if only one process uses the backend.",
       }),
     )
     expect(chooseDriver({ keyv, consistency: 'process' }).driver.guarantees).toEqual({
@@ -37,21 +37,21 @@ describe('the driver', () => {
     })
   })
 
-  test('the adapter for Valkey is refused, with the name of the one that serves it', () => {
+  test('the adapter for Valkey is refused, and the message names the one to use', () => {
     class KeyvValkey extends PlainAdapter {}
     expect(() => chooseDriver({ keyv: new Keyv(new KeyvValkey()) })).toThrow(
-      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
-        'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.',
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no known compare-and-swap. ' +
+        'Use @keyv/redis, which also works with Valkey servers: call createRedisKeyv with the same address.',
     )
   })
 
-  test('an adapter that looks like Redis but has a client of another kind is refused', () => {
+  test('an adapter that looks like Redis but has another kind of client is refused', () => {
     const adapter = Object.assign(new PlainAdapter(), {
       opts: { dialect: 'redis' },
       createKeyPrefix: (key: string) => key,
       client: { sendCommand: () => undefined, connect: () => undefined },
     })
-    expect(() => chooseDriver({ keyv: new Keyv(adapter) })).toThrow('has no compare-and-swap that is known here')
+    expect(() => chooseDriver({ keyv: new Keyv(adapter) })).toThrow('has no known compare-and-swap')
   })
 
   test.each([undefined, null, {}, new Map()])('a value that is not a Keyv is refused: %j', (keyv) => {
@@ -60,7 +60,7 @@ describe('the driver', () => {
     )
   })
 
-  test('a consistency that does not exist is refused', () => {
+  test('an unknown consistency is refused', () => {
     expect(() => chooseDriver({ keyv: new Keyv(), consistency: 'eventual' as 'process' })).toThrow(
       "KeyvSessionStore: consistency can only be 'process'.",
     )

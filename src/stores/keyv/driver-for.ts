@@ -1,6 +1,6 @@
 /**
- * Decides which driver a Keyv gets, by its adapter, and how keys and texts are made for it. A further
- * driver is added here only.
+ * Chooses the driver for a Keyv by its adapter, and decides how its keys and texts are made. To add a driver, change
+ * only this file.
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../errors/engine-errors.js'
@@ -16,7 +16,7 @@ import { createTextCodec } from './keyv-codec.js'
 import type { ChosenDriver } from './layout/chosen-driver.js'
 import { plainCodec } from './layout/codec.js'
 
-/** The options of the store that decide. */
+/** The options of the store that the choice depends on. */
 export interface DriverOptions {
   readonly keyv: Keyv
   readonly consistency?: 'process'
@@ -24,7 +24,7 @@ export interface DriverOptions {
 }
 
 /**
- * Chooses.
+ * Chooses the driver.
  *
  * @throws `InvalidInputError` for an adapter without a driver, and for a value that is not a Keyv.
  */
@@ -51,7 +51,7 @@ function driverOf(keyv: Keyv): SessionDriver | undefined {
   return undefined
 }
 
-/** The key as the adapter would make it, with the namespace once. */
+/** The key as the adapter would make it, with the namespace added once. */
 function prefixed(keyv: Keyv, key: string): string {
   const adapter: unknown = keyv.store
   if (isRedisAdapter(adapter)) return adapter.createKeyPrefix(key, adapter.namespace)
@@ -62,14 +62,14 @@ function refusal(keyv: Keyv): string {
   const name: unknown = keyv.store?.constructor?.name
   if (name === 'KeyvValkey') {
     return (
-      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no compare-and-swap that is known here. ' +
-      'Use @keyv/redis, which speaks to Valkey servers as well: createRedisKeyv with the same address.'
+      'KeyvSessionStore: the Keyv adapter KeyvValkey (@keyv/valkey) has no known compare-and-swap. ' +
+      'Use @keyv/redis, which also works with Valkey servers: call createRedisKeyv with the same address.'
     )
   }
   return (
-    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no ` +
-    'compare-and-swap that is known here, so two processes would overwrite each other. Use @keyv/redis, ' +
+    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no known ` +
+    'compare-and-swap, so two processes would overwrite each other. Use @keyv/redis, ' +
     '@keyv/sqlite, @keyv/postgres or a Map, ' +
-    "pass a driver, or pass consistency: 'process' if one process alone uses the backend."
+    "pass a driver, or pass consistency: 'process' if only one process uses the backend."
   )
 }

@@ -4,7 +4,7 @@
  * @module turnkeeper/keyv
  */
 
-// A list of names that is kept by hand, and nothing else.
+// Only a list of names, kept by hand.
 
 export type {
   ListedSession,

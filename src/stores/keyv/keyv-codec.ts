@@ -1,18 +1,18 @@
 /**
- * Texts by the own hooks of a Keyv (`serialize`, `compression`), so that encryption and compression work. The hooks
- * also get the place of each text, so that an encryption can bind the text to it. Keyv's default serializer is not
- * used, because it changes texts that begin with a colon. Without hooks everything here is synchronous.
+ * Encodes texts with the hooks of a Keyv (`serialize`, `compression`), so that encryption and compression work. The
+ * hooks also get the place of each text, so that encryption can bind the text to its place. Keyv's default serializer
+ * is not used, because it changes texts that begin with a colon. Without hooks everything here is synchronous.
  */
 import type { Deserialize, Keyv, Serialize } from 'keyv'
 import { plainCodec, type SessionTextPlace, type TextCodec } from './layout/codec.js'
 
-/** The hooks, as this store calls them. Keyv's own types have no second argument. */
+/** The hooks as this store calls them. Keyv's own types have no second argument. */
 interface PlacedHooks {
   serialize?(data: Parameters<Serialize>[0], place: SessionTextPlace): ReturnType<Serialize>
   deserialize?(text: string, place: SessionTextPlace): ReturnType<Deserialize>
 }
 
-/** The codec that uses the hooks of `keyv`, as they are at each call. */
+/** Makes the codec that uses the hooks of `keyv`. It looks them up at each call. */
 export function createTextCodec(keyv: Keyv): TextCodec {
   const { serialize, deserialize } = new (keyv.constructor as new () => Keyv)()
   const hooks = keyv as PlacedHooks

@@ -6,12 +6,12 @@ import { KeyvSessionStore } from './keyv-session-store.js'
 
 const hourMs = 3_600_000
 
-/** A store over a driver that ignores `expiresBy`, as one of an application may. */
+/** A store over a driver that ignores `expiresBy`, as an application's driver may. */
 function storeOver(driver: FakeDriver, absoluteTtlMs?: number): KeyvSessionStore {
   return new KeyvSessionStore({ keyv: new Keyv(), driver, ...(absoluteTtlMs === undefined ? {} : { absoluteTtlMs }) })
 }
 
-/** A session that was created now. */
+/** A session created now. */
 function created() {
   const { document } = turnOn(newSession('s'), '1-a')
   return { ...document, createdAt: new Date().toISOString() }
@@ -25,7 +25,7 @@ afterEach(() => {
 })
 
 describe('absoluteTtlMs', () => {
-  test('passes to the driver when the session expires at the latest: the same time at each save', async () => {
+  test('passes the latest time of expiry to the driver, the same at each save', async () => {
     const driver = new FakeDriver()
     const store = storeOver(driver, hourMs)
     const document = created()
@@ -43,7 +43,7 @@ describe('absoluteTtlMs', () => {
     expect(driver.swaps.map(({ expiresBy }) => expiresBy)).toEqual([undefined])
   })
 
-  test('removes a session that is over and still there when it is loaded, and costs no call before', async () => {
+  test('removes an expired session that is still stored when it is loaded, with no extra call before', async () => {
     const driver = new FakeDriver()
     const document = created()
     await storeOver(driver).create(document)
@@ -63,7 +63,7 @@ describe('absoluteTtlMs', () => {
     expect((await cold.load('s'))?.revision).toBe('1-a')
   })
 
-  test('does not remove the session that took its place meanwhile', async () => {
+  test('does not remove a session that replaced it meanwhile', async () => {
     const driver = new FakeDriver()
     await storeOver(driver).create(created())
     vi.advanceTimersByTime(hourMs)
@@ -90,7 +90,7 @@ describe('absoluteTtlMs', () => {
     expect(driver.takeCalls()).toEqual([])
   })
 
-  test('does not end a session whose document does not say when it was created', async () => {
+  test('does not expire a session whose document has no creation time', async () => {
     const driver = new FakeDriver()
     const document = { ...created(), createdAt: 'yesterday' }
     await storeOver(driver, hourMs).create(document)

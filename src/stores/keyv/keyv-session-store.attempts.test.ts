@@ -4,7 +4,7 @@ import { load, processOver, save, warm } from '../../../testing/contract/stores/
 import { turnOn } from '../../../testing/contract/stores/turns.js'
 import type { SwapOutcome } from './driver/session-driver.js'
 
-/** Holds each swap of a driver back, before it takes effect, until the returned function of it is called. */
+/** Holds back each swap of a driver before it takes effect, until the swap's release function is called. */
 function holdSwaps(driver: FakeDriver): (() => Promise<SwapOutcome>)[] {
   const held: (() => Promise<SwapOutcome>)[] = []
   const swap = driver.swap.bind(driver)
@@ -19,9 +19,8 @@ function holdSwaps(driver: FakeDriver): (() => Promise<SwapOutcome>)[] {
   return held
 }
 
-// Found by a simulated run: the engine had stopped waiting for a save at its deadline and tried it again, in other
-// chunks, and then the first attempt was answered after all. What it had meant to store was
-// believed to be what is stored.
+// Found by a simulated run: the engine stopped waiting for a save at its deadline and tried it again, in other chunks.
+// Then the first attempt succeeded after all, and the store assumed that its chunks were the stored ones.
 test.each([
   ['first', [0, 1]],
   ['last', [1, 0]],

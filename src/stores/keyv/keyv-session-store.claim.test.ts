@@ -5,7 +5,7 @@ import { newSession } from '../../../testing/contract/stores/turns.js'
 import type { SessionDriver } from './driver/session-driver.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
-/** A driver of an application that has only what a driver must have. */
+/** An application's driver with only the required methods. */
 function plainDriver(more: Partial<SessionDriver> = {}): SessionDriver {
   const driver = new FakeDriver()
   return {
@@ -19,15 +19,15 @@ function plainDriver(more: Partial<SessionDriver> = {}): SessionDriver {
   }
 }
 
-describe('what a driver lacks', () => {
-  test('the store lacks too, so that an engine can tell', () => {
+describe('the optional parts of a driver', () => {
+  test('are absent from the store too, so that an engine can check', () => {
     const store = new KeyvSessionStore({ keyv: new Keyv(), driver: plainDriver() })
     expect(store.claim).toBeUndefined()
     expect(store.lease).toBeUndefined()
     expect(store.list).toBeUndefined()
   })
 
-  test('and what it has gets the key with the namespace', async () => {
+  test('get the key with the namespace', async () => {
     const calls: unknown[] = []
     const giveBack = async (): Promise<void> => undefined
     const driver = plainDriver({
@@ -55,7 +55,7 @@ describe('what a driver lacks', () => {
   })
 })
 
-test('claims of two namespaces over one Map are apart, and are not sessions', async () => {
+test('claims of two namespaces over one Map are separate, and are not sessions', async () => {
   const map = new Map()
   const [one, two] = ['one', 'two'].map(
     (namespace) => new KeyvSessionStore({ keyv: new Keyv({ store: map, namespace }) }),

@@ -10,7 +10,7 @@ import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSaveHint } from '../../session/session-store.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
-/** The turn, whose lists lost so many entries at their start. */
+/** The turn, with this many entries removed from the start of its lists. */
 function cut({ document, expectedRevision, hint }: Turn, history: number, messages: number): Turn {
   const { flow } = document
   const memory = { ...flow.memory, Ask: { messages: shareList((flow.memory.Ask?.messages ?? []).slice(messages)) } }
@@ -27,7 +27,7 @@ function headOf(driver: FakeDriver): { lists: { name: string }[] } {
 }
 
 describe('a list that was cut', () => {
-  test('loses its first chunks, skips what is cut of the next, and gains what was appended', async () => {
+  test('loses its first chunks, skips the cut part of the next, and gains what was appended', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 4)
     const turn = cut(turnOn(document, '6-a'), 2, 3)
@@ -42,7 +42,7 @@ describe('a list that was cut', () => {
     expect(await load(processOver(driver))).toEqual(turn.document)
   })
 
-  test('by another process needs no other read than one that grew, and no chunk before its first is asked for', async () => {
+  test('by another process needs the same read as a list that grew, and no chunk before its first is requested', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 4)
     const other = processOver(driver)
@@ -57,7 +57,7 @@ describe('a list that was cut', () => {
     expect(driver.takeCalls()).toEqual(['append history#5 memory:Ask#5'])
   })
 
-  test('to its end keeps its place: what comes next has a name of its own', async () => {
+  test('to its end keeps its place: the next chunk has a new name', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 2)
     const { flow } = document
@@ -74,7 +74,7 @@ describe('a list that was cut', () => {
     expect(driver.takeCalls().at(1)).toBe('append history#2 memory:Ask#2')
   })
 
-  test('is read right over a driver that ignores what is removed', async () => {
+  test('is read correctly over a driver that ignores removed chunks', async () => {
     const driver = new FakeDriver()
     const { swap } = driver
     driver.swap = (change) => swap.call(driver, { ...change, removed: [] })
@@ -87,7 +87,7 @@ describe('a list that was cut', () => {
     for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(next.document)
   })
 
-  test('until the document has it no more keeps its place, too', async () => {
+  test('until the document lost it keeps its place too', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver, 1)
     const receipts = [{ key: 'a', request: 'b' }]
@@ -104,7 +104,7 @@ describe('a list that was cut', () => {
     expect(writes).toEqual(['append receipts#0', 'append -receipts#0', 'append receipts#1'])
   })
 
-  test('by a save whose answer was lost is cut once, by whichever attempt', async () => {
+  test('by a save whose answer was lost is cut once, by either attempt', async () => {
     for (const when of ['before', 'after'] as const) {
       const driver = new FakeDriver()
       const [store, document] = await warm(driver, 4)
@@ -119,7 +119,7 @@ describe('a list that was cut', () => {
     }
   })
 
-  test('does not fill the cache, however long the conversation is', async () => {
+  test('does not fill the cache, no matter how long the conversation is', async () => {
     const driver = new FakeDriver()
     const [store, first] = await warm(driver, 2, { cacheBytes: 64 * 1024 })
     let document = first
@@ -147,7 +147,7 @@ describe('effects', () => {
     return driver.takeCalls()
   }
 
-  test('that are as they were are not written again; one that changed is written with all', async () => {
+  test('that did not change are not written again; if one changed, all are written', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver, 1)
     const effect = (attempts: number): object => ({ begunAt: 'now', attempts })
@@ -162,7 +162,7 @@ describe('effects', () => {
     expect(await processOver(driver).load('s')).toMatchObject({ effects: changed })
   })
 
-  test.each([7, [], [['one', 1]], null, 'text'])('that are not a record stay where they are: %j', async (effects) => {
+  test.each([7, [], [['one', 1]], null, 'text'])('that are not a record stay in the head: %j', async (effects) => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     await store.create(withEffects(newSession('s'), effects as object))
@@ -185,7 +185,7 @@ describe('effects', () => {
   )
 })
 
-describe('what a newer release stored', () => {
+describe('a session that a newer release stored', () => {
   const raise = (driver: FakeDriver): string => {
     const [record] = driver.records.values()
     if (record === undefined) throw new Error('Nothing is stored.')
@@ -194,7 +194,7 @@ describe('what a newer release stored', () => {
     return JSON.stringify([record.head, ...record.chunks])
   }
 
-  test.each(['warm', 'cold'])('is refused by a %s process, and stays as it is', async (kind) => {
+  test.each(['warm', 'cold'])('is refused by a %s process, and is not changed', async (kind) => {
     const driver = new FakeDriver()
     const [known, document] = await warm(driver)
     const store = kind === 'warm' ? known : processOver(driver)
@@ -214,7 +214,7 @@ describe('what a newer release stored', () => {
     expect(driver.records.size).toBe(0)
   })
 
-  test('is told apart from what is malformed', async () => {
+  test('is distinguished from a malformed one', async () => {
     const driver = new FakeDriver()
     await warm(driver)
     const [record] = driver.records.values()
@@ -223,7 +223,7 @@ describe('what a newer release stored', () => {
   })
 })
 
-describe('whatever several processes do in turn, each always sees the right entries', () => {
+describe('several processes that take turns always see the right entries', () => {
   test('over a driver whose answers get lost', async () => {
     const driver = new FakeDriver()
     const stores = [processOver(driver), processOver(driver), processOver(driver, { cacheBytes: 0 })]

@@ -4,8 +4,8 @@ import { load, processOver, save, warm } from '../../../testing/contract/stores/
 import { newSession, type Turn, turnOn } from '../../../testing/contract/stores/turns.js'
 import type { SessionDocument } from '../../session/session-document.js'
 
-describe('what another process did', () => {
-  test('one turn: its chunk comes along with the head, and only that is checked', async () => {
+describe('changes by another process', () => {
+  test('one turn: its chunk is read with the head, and only that chunk is checked', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const other = processOver(driver)
@@ -20,7 +20,7 @@ describe('what another process did', () => {
     expect(driver.takeCalls()).toEqual(['append history#3 memory:Ask#3'])
   })
 
-  test('the head is asked for while others write, and no longer when they do not', async () => {
+  test('the head is requested while others write, and no longer when they stop', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
@@ -73,7 +73,7 @@ describe('what another process did', () => {
     expect((await load(store)).revision).toBe('6-b')
   })
 
-  test('deleted and created anew with as many turns: nothing of the old one is left', async () => {
+  test('deleted and created again with as many turns: nothing of the old session is left', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
@@ -85,7 +85,7 @@ describe('what another process did', () => {
     expect(driver.takeCalls()).toEqual(['read history#2 memory:Ask#2', 'readAll'])
   })
 
-  test('deleted and created anew with more turns: nothing of the old one is left', async () => {
+  test('deleted and created again with more turns: nothing of the old session is left', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
@@ -95,7 +95,7 @@ describe('what another process did', () => {
     expect((await load(store)).history.map(({ message }) => message)).toEqual(['anew', 'anew', 'anew'])
   })
 
-  test('a save that a failover lost, and another one in its place', async () => {
+  test('a save that a failover lost, and that another save replaced', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const before = structuredClone(driver.records)
@@ -110,7 +110,7 @@ describe('what another process did', () => {
     expect((await load(processOver(driver))).history).toHaveLength(4)
   })
 
-  test('lists that were cut are read anew', async () => {
+  test('lists that were cut are read again', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
@@ -119,7 +119,7 @@ describe('what another process did', () => {
     expect((await load(store)).history.map(({ turn }) => turn)).toEqual([2, 3])
   })
 
-  test('a session that it deleted is gone, and a namespace that it dropped, too', async () => {
+  test('a session that it deleted is gone, and so is a namespace that it dropped', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
@@ -131,7 +131,7 @@ describe('what another process did', () => {
   })
 })
 
-describe('a save that cannot be described by what was appended', () => {
+describe('a save that does more than append', () => {
   test.each<[string, (turn: Turn, base: SessionDocument) => Turn]>([
     ['no hint', ({ document, expectedRevision }) => ({ document, expectedRevision }) as Turn],
     ['a hint that counts too few', (turn) => ({ ...turn, hint: { appended: {} } })],
@@ -161,7 +161,7 @@ describe('a save that cannot be described by what was appended', () => {
     expect(await load(processOver(driver))).toEqual(turn.document)
   })
 
-  test('lists that somebody could change are not kept', async () => {
+  test('lists that are not frozen are not cached', async () => {
     const driver = new FakeDriver()
     const [store, base] = await warm(driver)
     const turn = turnOn(base, '4-a')
@@ -173,7 +173,7 @@ describe('a save that cannot be described by what was appended', () => {
     expect(driver.takeCalls()).toEqual(['readAll'])
   })
 
-  test('a very long list goes out in chunks', async () => {
+  test('a very long list is written in several chunks', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     const { document } = turnOn(newSession('s'), '1-a')

@@ -10,7 +10,7 @@ function messagesOf({ flow }: SessionDocument): readonly StoredMessage[] {
   return flow.memory.Ask?.messages ?? []
 }
 
-/** The turn, with all but the last two messages of `Ask` cut off in its own save. */
+/** The turn. Its own save removes all messages of `Ask` except the last two. */
 function cut(turn: Turn): Turn {
   const { document, expectedRevision } = turn
   const messages = shareList(messagesOf(document).slice(-2))
@@ -22,14 +22,14 @@ function cut(turn: Turn): Turn {
   }
 }
 
-/** The texts that a driver holds, by chunk. */
+/** The texts that a driver has stored, by chunk. */
 function chunksOf(driver: FakeDriver): Record<string, string> {
   const [record] = driver.records.values()
   return Object.fromEntries([...(record?.chunks ?? [])].sort())
 }
 
 describe('a list that was rewritten', () => {
-  test('is written whole in one chunk, the others gain theirs, and nothing of the old text stays', async () => {
+  test('is written whole in one chunk, other lists get an appended chunk, and no old text stays', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 3)
     const turn = cut(turnOn(document, '5-a'))
@@ -44,7 +44,7 @@ describe('a list that was rewritten', () => {
     driver.takeCalls()
   })
 
-  test('goes on after its new chunk', async () => {
+  test('continues after its new chunk', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 3)
     let turn = cut(turnOn(document, '5-a'))
@@ -62,7 +62,7 @@ describe('a list that was rewritten', () => {
     for (const handle of [store, processOver(driver)]) expect(await load(handle)).toEqual(turn.document)
   })
 
-  test('is all that another process, which knew the old one, reads of the lists', async () => {
+  test('is the only list that another process, which has the old one cached, reads again', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 3)
     const other = processOver(driver)
@@ -78,7 +78,7 @@ describe('a list that was rewritten', () => {
     expect(await load(store)).toEqual(await load(processOver(driver)))
   })
 
-  test('twice since another process looked is read by name, without the others', async () => {
+  test('twice since another process read it is read by name, without the other lists', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 3)
     const other = processOver(driver)
@@ -92,7 +92,7 @@ describe('a list that was rewritten', () => {
     expect(driver.takeCalls()).toEqual(['read history#3 memory:Ask#3', 'read history#4 memory:Ask#4'])
   })
 
-  test('and went on until it has more chunks than the old one, is not taken for it', async () => {
+  test('and grew until it has more chunks than the old one is not mistaken for the old one', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 2)
     const other = processOver(driver)
@@ -107,7 +107,7 @@ describe('a list that was rewritten', () => {
     expect(messagesOf(turn.document)).toHaveLength(8)
   })
 
-  test('is written anew with all others where its process knows nothing of them', async () => {
+  test('is written with all other lists if its process has none of them cached', async () => {
     const driver = new FakeDriver()
     const [, document] = await warm(driver, 3)
     const turn = cut(turnOn(document, '5-a'))
@@ -116,7 +116,7 @@ describe('a list that was rewritten', () => {
     expect(await load(processOver(driver))).toEqual(turn.document)
   })
 
-  test('by a save whose answer was lost is stored once, by whichever attempt', async () => {
+  test('by a save whose answer was lost is stored once, by either attempt', async () => {
     for (const when of ['before', 'after'] as const) {
       const driver = new FakeDriver()
       const [store, document] = await warm(driver, 3)
@@ -135,7 +135,7 @@ describe('a list that was rewritten', () => {
     const driver = new FakeDriver()
     const [store, first] = await warm(driver, 2, { cacheBytes: 64 * 1024 })
     let document = first
-    // 8 000 characters of messages each time: counted up, they would be too many soon.
+    // 8 000 characters of messages each time: if the counts added up, they would soon be too many.
     for (let round = 0; round < 30; round++) {
       const { document: made, ...turn } = turnOn(document, `${round}-cut`, 'x'.repeat(4_000))
       const history = shareList([...document.history, Object.freeze({ ...made.history[0], message: '', reply: '' })])

@@ -1,4 +1,4 @@
-// What a load reads for a caller who is not the owner of the session.
+// What a load reads if the caller is not the session's owner.
 import { describe, expect, test } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
 import { processOver, save } from '../../../testing/contract/stores/processes.js'
@@ -6,7 +6,7 @@ import { newSession, turnOn } from '../../../testing/contract/stores/turns.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { KeyvSessionStore } from './keyv-session-store.js'
 
-/** A store that has made a session of Ada's, of two turns, and has it in its cache. */
+/** A store that created a session of Ada's with two turns, and has it in its cache. */
 async function adas() {
   const driver = new FakeDriver()
   const store = processOver(driver)
@@ -34,18 +34,19 @@ const ownerIn = async (store: KeyvSessionStore, caller: { owner?: string }): Pro
   (await store.load('s', caller))?.owner
 
 describe('a session of another owner', () => {
-  test('is known by its head, in the cache or not, with the command that an unknown ID takes', async () => {
+  test('is recognised by its head, cached or not, with the same command as an unknown ID', async () => {
     const { driver, store, cold } = await adas()
     for (const one of [store, cold, cold]) expect(await ownerIn(one, { owner: 'bob' })).toBe('ada')
     expect(await store.load('unknown', { owner: 'bob' })).toBeUndefined()
     expect(driver.takeCalls()).toEqual(['read', 'read', 'read', 'read'])
-    // Whoever names no owner is mostly in an application without owners, where the head first would be a command more.
+    // A caller without an owner is usually in an application without owners. Reading the head first would cost it a
+    // command.
     for (const one of [store, cold]) expect(await ownerIn(one, {})).toBe('ada')
     expect(await store.load('unknown', {})).toBeUndefined()
     expect(driver.takeCalls()).toEqual(['readAll', 'readAll', 'readAll'])
   })
 
-  test('may have lists that nobody can read, and the failure names the owner', async () => {
+  test('may have unreadable lists, and the failure names the owner', async () => {
     const { driver, cold } = await adas()
     const record = [...driver.records.values()][0]
     for (const name of record?.chunks.keys() ?? []) record?.chunks.set(name, 'garbage')
@@ -69,7 +70,7 @@ describe('a session of another owner', () => {
     await expect(cold.load('s', { owner: 'ada' })).rejects.toMatchObject({ owner: 'ada' })
   })
 
-  test('stays in the cache as it was, whatever a stranger finds', async () => {
+  test('stays in the cache unchanged, whatever another caller finds', async () => {
     const { driver, store } = await adas()
     const record = [...driver.records.values()][0] as { head: string }
     const { head } = record
@@ -81,13 +82,13 @@ describe('a session of another owner', () => {
     expect(driver.takeCalls()).toEqual(['read history#2 memory:Ask#2'])
   })
 
-  test('is read whole for its owner: where it is not in the cache, after the head', async () => {
+  test('is read whole for its owner: after the head, if it is not cached', async () => {
     const { driver, cold } = await adas()
     expect((await cold.load('s', { owner: 'ada' }))?.history).toHaveLength(2)
     expect(driver.takeCalls()).toEqual(['read', 'readAll'])
   })
 
-  test('is found to be another one by a process that knew it as its own', async () => {
+  test('is recognised by a process whose cache has an earlier session with the same ID', async () => {
     const { driver, store, cold } = await adas()
     await cold.delete('s')
     await cold.create({ ...newSession('s', '1-b'), owner: 'bob' })

@@ -1,4 +1,4 @@
-// The store over Keyvs of three kinds. Each case finds its backend empty, because a listing goes through all it holds.
+// The store over three kinds of Keyv. Each case gets an empty backend, because a listing reads everything in it.
 import { Keyv } from 'keyv'
 import { afterEach, beforeEach, describe, test, vi } from 'vitest'
 import { FakeDriver } from '../../../testing/contract/stores/fake-driver.js'
@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Stores whose sessions end, over a Keyv, by a time of day that the test moves. */
+/** Stores over a Keyv whose sessions expire by a clock that the test moves. */
 function endingOver(
   make: (ttl: { readonly ttl?: number }) => KeyvSessionStoreOptions,
 ): Pick<SessionStoreSuiteOptions, 'absoluteTtl'> {
@@ -38,7 +38,7 @@ describe("over Keyv's Map", () => {
   })
 })
 
-describe('over a driver of the application, with texts that are encrypted', () => {
+describe("over the application's driver, with encrypted texts", () => {
   const driver = new FakeDriver()
   beforeEach(() => driver.records.clear())
   const hooks = encryptionHooks()

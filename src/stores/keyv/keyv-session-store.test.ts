@@ -5,7 +5,7 @@ import { newSession, turnOn } from '../../../testing/contract/stores/turns.js'
 import { isSharedList } from '../../session/lists/shared-lists.js'
 
 describe('a warm session', () => {
-  test('is read by its head, and gives back the very same lists', async () => {
+  test('is read by its head, and returns the very same lists', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const loaded = await load(store)
@@ -16,7 +16,7 @@ describe('a warm session', () => {
     expect(loaded.flow.steps).not.toBe(document.flow.steps)
   })
 
-  test('is saved by its head and what was appended', async () => {
+  test('is saved by its head and the appended entries', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     await save(store, turnOn(document, '4-a', 'third'))
@@ -41,7 +41,7 @@ describe('a warm session', () => {
     expect(await bytes(100)).toBeLessThan((await bytes(2)) * 1.05)
   })
 
-  test('takes a new namespace as an appended list', async () => {
+  test('treats a new namespace as an appended list', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const turn = turnOn(document, '4-a', 'another memory', '__proto__')
@@ -52,20 +52,23 @@ describe('a warm session', () => {
     }
   })
 
-  test.each(['a\ud800', 'a\ud801', '"', '#0', '\0'])('keeps the namespace %j apart from others', async (namespace) => {
-    const driver = new FakeDriver()
-    const [store, document] = await warm(driver)
-    const turn = turnOn(document, '4-a', 'one', namespace)
-    const second = turnOn(turn.document, '5-a', 'two', `${namespace}\ud802`)
-    await save(store, turn)
-    await save(store, second)
-    for (const name of driver.records.get('keyv:s')?.chunks.keys() ?? []) {
-      expect(Buffer.from(name, 'utf8').toString('utf8')).toBe(name)
-    }
-    expect(await load(processOver(driver))).toEqual(second.document)
-  })
+  test.each(['a\ud800', 'a\ud801', '"', '#0', '\0'])(
+    'keeps the namespace %j separate from others',
+    async (namespace) => {
+      const driver = new FakeDriver()
+      const [store, document] = await warm(driver)
+      const turn = turnOn(document, '4-a', 'one', namespace)
+      const second = turnOn(turn.document, '5-a', 'two', `${namespace}\ud802`)
+      await save(store, turn)
+      await save(store, second)
+      for (const name of driver.records.get('keyv:s')?.chunks.keys() ?? []) {
+        expect(Buffer.from(name, 'utf8').toString('utf8')).toBe(name)
+      }
+      expect(await load(processOver(driver))).toEqual(second.document)
+    },
+  )
 
-  test('keeps a save that appends nothing to the head', async () => {
+  test('writes only the head if a save appends nothing', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver)
     const checkpoint = { ...document, revision: '4-a' }
@@ -75,7 +78,7 @@ describe('a warm session', () => {
     expect((await load(processOver(driver))).history).toHaveLength(3)
   })
 
-  test('stays warm over a load while nothing is stored under another revision', async () => {
+  test('stays warm after a load as long as the stored revision is the same', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const first = await load(store)
@@ -84,8 +87,8 @@ describe('a warm session', () => {
   })
 })
 
-describe('what is stored', () => {
-  test('has the layout that later releases read', async () => {
+describe('the stored form', () => {
+  test('has the layout that later releases can read', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     const { flow, ...head } = newSession('s')
@@ -123,7 +126,7 @@ describe('what is stored', () => {
   })
 })
 
-describe('trouble', () => {
+describe('failures', () => {
   test.each(['before', 'after'] as const)('a save that fails %s it took effect can be tried again', async (when) => {
     const driver = new FakeDriver()
     const [store, base] = await warm(driver)
@@ -132,7 +135,7 @@ describe('trouble', () => {
     await expect(save(store, turn)).rejects.toThrow('Injected')
     await save(store, turn)
     expect(driver.takeCalls()).toEqual(['append history#2 memory:Ask#2', 'replace history#0 memory:Ask#0'])
-    // The second attempt may have met the first one's chunks: what comes next must fit those that are stored.
+    // The second attempt may have found the first one's chunks: the next save must fit the stored chunks.
     await save(store, turnOn(turn.document, '5-a'))
     expect((await load(processOver(driver))).history.map(({ turn: number }) => number)).toEqual([1, 2, 3, 4])
     expect((await load(store)).history).toHaveLength(4)
@@ -159,7 +162,7 @@ describe('trouble', () => {
     expect((await load(processOver(driver))).history.map(({ turn: number }) => number)).toEqual([1, 2, 3, 4])
   })
 
-  test('a conflict is a conflict, and what is stored is loaded afterwards', async () => {
+  test('a conflict is reported, and the stored session is loaded afterwards', async () => {
     const driver = new FakeDriver()
     const [store, base] = await warm(driver)
     const other = processOver(driver)
@@ -170,7 +173,7 @@ describe('trouble', () => {
     expect((await load(store)).history.at(-1)?.message).toBe('theirs')
   })
 
-  test('an outage rejects with what the driver threw, and is never a missing session', async () => {
+  test("an outage rejects with the driver's error, and is never a missing session", async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     driver.failNext('before')
@@ -178,7 +181,7 @@ describe('trouble', () => {
     expect((await load(store)).history).toHaveLength(2)
   })
 
-  test('too few replicas are reported, to listeners that were not removed', async () => {
+  test('too few replicas are reported to every listener that was not removed', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     const reports: unknown[] = []
@@ -192,14 +195,14 @@ describe('trouble', () => {
 })
 
 describe('the cache', () => {
-  test('of no bytes keeps nothing', async () => {
+  test('with 0 bytes caches nothing', async () => {
     const driver = new FakeDriver()
     const [store, document] = await warm(driver, 2, { cacheBytes: 0 })
     expect(await load(store)).toEqual(document)
     expect(driver.takeCalls()).toEqual(['readAll'])
   })
 
-  test('lets the session go that was used longest ago', async () => {
+  test('drops the least recently used session', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver, { cacheBytes: 4_000 })
     const loads = async (id: string): Promise<string[]> => {
@@ -226,7 +229,7 @@ describe('the cache', () => {
 })
 
 describe('purging', () => {
-  test("is the driver's, where it has to be asked", async () => {
+  test('calls the driver, if the driver needs it', async () => {
     const driver = Object.assign(new FakeDriver(), { purgeExpired: async () => 3 })
     expect(await processOver(driver).purgeExpired()).toBe(3)
     expect(await processOver(new FakeDriver()).purgeExpired()).toBe(0)
@@ -240,7 +243,7 @@ describe('purging', () => {
 })
 
 describe('closing', () => {
-  test('closes the driver once, and calls after it reject', async () => {
+  test('closes the driver once, and later calls reject', async () => {
     const driver = new FakeDriver()
     const store = processOver(driver)
     await Promise.all([store.close(), store.close()])

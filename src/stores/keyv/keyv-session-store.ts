@@ -1,6 +1,6 @@
 /**
- * Sessions in the backend of a Keyv: the public class. The drivers do the compare-and-swap; chunked-session-store.ts is
- * what is the same for all stores over a backend.
+ * The public store over a Keyv. The drivers do the compare-and-swap; chunked-session-store.ts does what all stores over
+ * a backend share.
  */
 import type { Keyv } from 'keyv'
 import type { UnderReplicatedReport } from '../../session/session-store.js'
@@ -11,18 +11,18 @@ import { chooseDriver } from './driver-for.js'
 
 /** What the constructor of {@link KeyvSessionStore} takes. */
 export interface KeyvSessionStoreOptions {
-  /** The Keyv whose adapter, namespace, TTL, `serialize` and `compression` are used. Give sessions one of their own. */
+  /** The Keyv whose adapter, namespace, TTL, `serialize` and `compression` are used. Use it only for sessions. */
   readonly keyv: Keyv
   /**
-   * `'process'`: take an adapter without a compare-and-swap, and guard sessions within this process only. Two processes
-   * over one backend then lose each other's turns, and an outage shows only as far as Keyv and its adapter let it.
+   * `'process'`: accept an adapter without a compare-and-swap, and guard sessions within this process only. Then two
+   * processes over one backend lose each other's turns, and an outage shows only if Keyv and its adapter report it.
    * Default: such an adapter is refused.
    */
   readonly consistency?: 'process'
   /**
-   * Milliseconds after its creation (`createdAt`) at which a session is gone, however often it is saved. A turn that
-   * ends later fails with `SESSION_CONFLICT`. The time after the last save is the `ttl` of the
-   * Keyv. Default: `Infinity`.
+   * Milliseconds after its creation (`createdAt`) at which a session expires, no matter how often it is saved. A turn
+   * that ends later fails with `SESSION_CONFLICT`. For a time after the last save, set the `ttl` of the Keyv.
+   * Default: `Infinity`.
    */
   readonly absoluteTtlMs?: number
   /** Your own driver for the backend. Default: the one for the Keyv's adapter. */
@@ -30,8 +30,8 @@ export interface KeyvSessionStoreOptions {
   /** Whether `close()` disconnects the Keyv. Default `true`. */
   readonly closeKeyv?: boolean
   /**
-   * About how many bytes of sessions this process keeps, so that a turn need not read them again. The sessions used
-   * longest ago are dropped first; 0 keeps none. Default 64 MiB.
+   * About how many bytes of sessions this process caches, so that a turn does not read them again. The least recently
+   * used sessions are dropped first; 0 turns the cache off. Default 64 MiB.
    */
   readonly cacheBytes?: number
 }
@@ -58,7 +58,7 @@ export class KeyvSessionStore extends ChunkedSessionStore {
   readonly #listeners: Set<(report: UnderReplicatedReport) => void>
 
   /**
-   * @throws `InvalidInputError` where the Keyv's adapter has no compare-and-swap that is known here, and neither
+   * @throws `InvalidInputError` if this package knows no compare-and-swap for the Keyv's adapter, and neither
    * `consistency: 'process'` nor a `driver` was passed.
    */
   constructor(options: KeyvSessionStoreOptions) {
@@ -81,22 +81,22 @@ export class KeyvSessionStore extends ChunkedSessionStore {
   }
 
   /**
-   * Removes every expired session and claim for good. SQLite and Postgres keep what expired, which nobody can load,
-   * until then: call it from a scheduled job, for example once a day. Redis and a Map do not need it.
+   * Deletes every expired session and claim. Expired sessions can no longer be loaded, but SQLite and Postgres store
+   * them until this is called: call it from a scheduled job, for example once a day. Redis and a Map do not need it.
    *
-   * @returns How many sessions were removed; 0 where the backend removes them by itself.
+   * @returns How many sessions were deleted; 0 if the backend deletes them itself.
    */
   purgeExpired(): Promise<number> {
     return this.purge()
   }
 
-  /** Disconnects the Keyv, unless `closeKeyv` is `false`. Calls after it reject, and nothing reconnects. */
+  /** Disconnects the Keyv, unless `closeKeyv` is `false`. Later calls reject, and nothing reconnects. */
   override close(): Promise<void> {
     this.#listeners.clear()
     return super.close()
   }
 
-  /** Listens to saves that too few replicas have. Returns a function that removes the listener. */
+  /** Adds a listener for saves that too few replicas have received. Returns a function that removes it. */
   onUnderReplicated(listener: (report: UnderReplicatedReport) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

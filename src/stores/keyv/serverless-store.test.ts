@@ -5,7 +5,7 @@ import { ChunkedSessionStore } from './chunked-session-store.js'
 import type { ServerlessStoreOptions } from './serverless-options.js'
 import { chunkedStoreOptions } from './serverless-store.js'
 
-/** The time to live that a driver is made with, and the one that a save has. */
+/** The time to live that the driver gets, and the one that a save gets. */
 async function timesToLive(options: ServerlessStoreOptions): Promise<(number | undefined)[]> {
   const driver = new FakeDriver()
   const times: (number | undefined)[] = []
@@ -19,12 +19,12 @@ async function timesToLive(options: ServerlessStoreOptions): Promise<(number | u
   return [...times, ...driver.swaps.map(({ ttlMs }) => ttlMs)]
 }
 
-test('a time to live is rounded up to whole milliseconds, because backends take no fractions', async () => {
+test('a time to live is rounded up to whole milliseconds, because backends accept no fractions', async () => {
   expect(await timesToLive({ ttlMs: 0.4 })).toEqual([1, 1])
   expect(await timesToLive({ ttlMs: 1000 })).toEqual([1000, 1000])
 })
 
-test('without an end there is no time to live', async () => {
+test('Infinity means no time to live', async () => {
   expect(await timesToLive({})).toEqual([undefined, undefined])
   expect(await timesToLive({ ttlMs: Number.POSITIVE_INFINITY })).toEqual([undefined, undefined])
 })

@@ -1,4 +1,4 @@
-/** What the stores for serverless platforms share: these options, and what they make of them. They need no Keyv. */
+/** Checks the options that the stores for serverless platforms share. These stores need no Keyv. */
 import { checkNumber, type OptionNames } from '../../util/options.js'
 import type { ChunkedSessionStoreOptions } from './chunked-session-store.js'
 import type { SessionDriver } from './driver/session-driver.js'
@@ -13,20 +13,20 @@ export const serverlessOptionNames: OptionNames<ServerlessStoreOptions> = {
 
 const defaultCacheBytes = 16 * 1024 * 1024
 
-/** What differs between these stores. */
+/** The parts in which these stores differ. */
 export interface ServerlessBackend {
   /** The class or function that the application called, for messages about its options. */
   readonly caller: string
-  /** What calls after `close()` reject with. */
+  /** The message of the error with which calls after `close()` reject. */
   readonly closedMessage: string
-  /** @param ttlMs - The option, in whole milliseconds; `undefined`: sessions stay. */
+  /** @param ttlMs - The option, in whole milliseconds; `undefined`: sessions never expire. */
   createDriver(ttlMs: number | undefined): SessionDriver
-  /** The key as the backend knows it. Default: the key. */
+  /** Turns a key into the backend's key. Default: the same key. */
   keyOf?(key: string): string
 }
 
 /**
- * What such a store gives to a `ChunkedSessionStore`.
+ * Makes the options of the `ChunkedSessionStore`.
  *
  * @throws `InvalidInputError` for an option that is out of range.
  */

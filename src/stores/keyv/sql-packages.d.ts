@@ -1,6 +1,6 @@
 /**
- * Types for the used parts of two packages: `@keyv/sqlite` is not among the development packages, because its native
- * module needs a compiler, and `pg` has no types of its own.
+ * Types for the parts of two packages that are used here: `@keyv/sqlite` is not among the development packages, because
+ * its native module needs a compiler, and `pg` includes no types.
  */
 declare module '@keyv/sqlite' {
   import type { KeyvStoreAdapter } from 'keyv'

@@ -9,8 +9,8 @@ import { createStoreFromSettings } from './store-from-settings.js'
 const make = (name: string, values: Readonly<Record<string, string>> = {}): Promise<SessionStore> =>
   createStoreFromSettings(name, new ConfigManager({ values }))
 
-describe('a store by settings', () => {
-  test('redis: at its default address, or another, and connected to nothing yet', async () => {
+describe('a store from settings', () => {
+  test('redis: uses its default address, or another, and does not connect yet', async () => {
     const url = 'redis://127.0.0.1:1'
     const settings = { REDIS_URL: url, SESSION_TTL_MS: '1000', SESSION_NAMESPACE: 'talks' }
     for (const store of [await make('redis'), await make('redis', settings)]) {
@@ -45,12 +45,12 @@ describe('a store by settings', () => {
     await expect(make('postgres')).rejects.toThrow(
       new InvalidInputError({
         message:
-          "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+          "SESSION_STORE is 'postgres', so POSTGRES_URL must be set to the address: postgres://user:password@host:5432/database.",
       }),
     )
   })
 
-  test('knows no other', async () => {
-    await expect(make('memory')).rejects.toThrow("No store is made for SESSION_STORE 'memory'.")
+  test('refuses any other name', async () => {
+    await expect(make('memory')).rejects.toThrow("There is no store for SESSION_STORE 'memory'.")
   })
 })

@@ -1,4 +1,4 @@
-/** Makes the store that the settings describe, for every `SESSION_STORE` but `memory`. */
+/** Makes the store that the settings describe, for every value of `SESSION_STORE` except `memory`. */
 import type { Keyv } from 'keyv'
 import type { ConfigReader } from '../../config/config-manager.js'
 import { invalidInput } from '../../errors/engine-errors.js'
@@ -8,7 +8,7 @@ import { createRedisKeyv } from './drivers/redis/create-redis-keyv.js'
 import { createSqliteKeyv } from './drivers/sqlite/create-sqlite-keyv.js'
 import { KeyvSessionStore } from './keyv-session-store.js'
 
-/** The settings of every backend. */
+/** The settings that all backends share. */
 interface Common {
   readonly ttlMs?: number
   readonly namespace?: string
@@ -16,7 +16,7 @@ interface Common {
 
 type Maker = (config: ConfigReader, common: Common) => Promise<Keyv>
 
-/** By the value of `SESSION_STORE`. */
+/** The function that makes the Keyv, for each value of `SESSION_STORE`. */
 const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
   ['redis', (config, common) => createRedisKeyv(config.get('REDIS_URL'), common)],
   ['sqlite', (config, common) => createSqliteKeyv(config.get('SQLITE_PATH'), common)],
@@ -24,15 +24,15 @@ const makers: ReadonlyMap<string, Maker> = new Map<string, Maker>([
 ])
 
 /**
- * Makes the store that `SESSION_STORE` names, by the other settings. Does not connect: a server that is down at the
- * start may come up later.
+ * Makes the store that `SESSION_STORE` names, from the other settings. Does not connect, so a server that is down at
+ * the start may come up later.
  *
- * @throws `InvalidInputError` (rejects) for a setting that cannot be used, or a package that is not installed.
+ * @throws `InvalidInputError` (rejects) if a setting is invalid or a package is not installed.
  * @internal
  */
 export async function createStoreFromSettings(name: string, config: ConfigReader): Promise<SessionStore> {
   const make = makers.get(name)
-  if (make === undefined) throw invalidInput(`No store is made for SESSION_STORE '${name}'.`)
+  if (make === undefined) throw invalidInput(`There is no store for SESSION_STORE '${name}'.`)
   const ttlMs = timeOf(config, 'SESSION_TTL_MS')
   const absoluteTtlMs = timeOf(config, 'SESSION_ABSOLUTE_TTL_MS')
   const namespace = config.get('SESSION_NAMESPACE')
@@ -45,7 +45,7 @@ function postgresUrl(config: ConfigReader): string {
   const url = config.get('POSTGRES_URL')
   if (url !== undefined) return url
   throw invalidInput(
-    "SESSION_STORE is 'postgres', so POSTGRES_URL must say where: postgres://user:password@host:5432/database.",
+    "SESSION_STORE is 'postgres', so POSTGRES_URL must be set to the address: postgres://user:password@host:5432/database.",
   )
 }
 

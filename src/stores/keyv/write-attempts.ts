@@ -1,11 +1,11 @@
 /**
- * Counts how often each write was attempted, for about the latest 10 000 writes. Two maps, of which the older one is
- * dropped as a whole, cost less than a cache that orders its entries by use.
+ * Counts how often each write was attempted, for about the latest 10 000 writes. It uses two maps and drops the older
+ * one as a whole, which costs less than a cache that orders its entries by use.
  */
 
 const writesPerMap = 10_000
 
-/** The attempts of one store. */
+/** The write attempts of one store. */
 export class WriteAttempts {
   #recent = new Map<string, number>()
   #older = new Map<string, number>()

@@ -4,13 +4,13 @@ import type { SessionDocument } from '../../session/session-document.js'
 import { heapBytes } from './heap-bytes.js'
 
 describe('the memory that a document takes', () => {
-  test('goes up with history and messages, and with context and states', () => {
+  test('grows with history and messages, and with context and states', () => {
     const base = heapBytes(documentOf('s', '1-a', { bytes: 1_000 }), 500)
     expect(heapBytes(documentOf('s', '1-a', { bytes: 101_000 }), 500) - base).toBe(200_000)
     expect(heapBytes(documentOf('s', '1-a', { bytes: 1_000 }), 100_500) - base).toBe(200_000)
   })
 
-  test('measures context and states where their size is not given', () => {
+  test('measures context and states if their size is not given', () => {
     const document = documentOf('s', '1-a')
     const large = { ...document, flow: { ...document.flow, context: { text: 'x'.repeat(100_000) } } }
     expect(heapBytes(large) - heapBytes(document)).toBeGreaterThan(100_000)
@@ -18,7 +18,7 @@ describe('the memory that a document takes', () => {
     expect(heapBytes(large, 0)).toBe(heapBytes(other, 0))
   })
 
-  test('counts each object and list of contexts and states: two bytes of JSON are many of memory', () => {
+  test('counts each object and list in contexts and states: two bytes of JSON take many bytes of memory', () => {
     const document = documentOf('s', '1-a')
     const objects = Array.from({ length: 1_000 }, () => ({}))
     const context = { ...document, flow: { ...document.flow, context: { objects } } }
@@ -27,7 +27,7 @@ describe('the memory that a document takes', () => {
     expect(heapBytes(steps, 0) - heapBytes(document, 0)).toBeGreaterThan(60_000)
   })
 
-  test('counts a context again that was changed since, as one that is not frozen can be', () => {
+  test('counts an unfrozen context again, because it may have changed', () => {
     const document = documentOf('s', '1-a')
     const objects: object[] = []
     const changing = { ...document, flow: { ...document.flow, context: { objects } } } as unknown as SessionDocument

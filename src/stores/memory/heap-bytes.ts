@@ -1,24 +1,24 @@
 /**
- * About how much memory a stored session takes, from sizes that are known: its history and
- * messages are not read for it.
+ * Estimates the memory that a stored session takes. It uses sizes that are already known, and does not read the
+ * history or the messages.
  */
 import type { SessionDocument } from '../../session/session-document.js'
 import { jsonSize } from '../../util/json.js'
 
-/** What a session without any text takes: the objects of its document, and its place in the store. */
+/** Bytes that a session without any text takes: the objects of its document, and its entry in the store. */
 const emptySession = 3072
 
 /**
- * Bytes of memory for each byte of JSON: a text with one letter beyond Latin-1 takes two for each of its letters.
+ * Bytes of memory for each byte of JSON: a string with one letter beyond Latin-1 takes two bytes for every letter.
  * Measured in docs/decisions/memory-store.md.
  */
 const perJsonByte = 2
 
-/** Bytes of memory for each object and list, whatever is in it: `{}` is two bytes of JSON. */
+/** Bytes of memory for each object and list, in addition to its content: `{}` is only two bytes of JSON. */
 const perObject = 64
 
 /**
- * About how many bytes of memory a document takes: a whole number above 0.
+ * Estimates how many bytes of memory a document takes: a whole number above 0.
  *
  * @param stateBytes - About how many bytes its context and states take as JSON. Default: they are measured.
  */
@@ -32,7 +32,7 @@ export function heapBytes(document: SessionDocument, stateBytes?: number): numbe
   return Math.ceil(emptySession + bytes + perObject * objects)
 }
 
-/** Of frozen contexts and steps: one that many turns leave unchanged is counted once. */
+/** The counts of frozen contexts and states, so that one which many turns leave unchanged is counted once. */
 const objectCounts = new WeakMap<object, number>()
 
 function countOnce(value: unknown): number {

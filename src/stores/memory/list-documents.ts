@@ -1,12 +1,12 @@
-/** Pages of the sessions in memory: in the order in which they were created, so that each is on exactly one page. */
+/** Lists the sessions in memory in pages, ordered by creation time, so that each session is on exactly one page. */
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionListQuery, SessionSummary } from '../../session/session-store.js'
 import { fromCursor, isListed, type SessionPage, summaryOf, toCursor } from '../../session/session-summary.js'
 
-/** The place of a session in that order. */
+/** The position of a session in that order. */
 type Place = readonly [createdAt: string, id: string]
 
-/** One page. */
+/** Returns one page. */
 export function listDocuments(
   entries: Iterable<readonly [sessionId: string, document: SessionDocument]>,
   query: SessionListQuery,

@@ -13,7 +13,7 @@ describe('absoluteTtlMs', () => {
     return { clock, store, evicted }
   }
 
-  test('ends a session that its turn holds: it is gone for the turn, which cannot save it', async () => {
+  test('expires a session that its turn holds: the turn can no longer load or save it', async () => {
     const { clock, store, evicted } = aging()
     await store.create(documentOf('a', '1-a'))
     await clock.advance(600)
@@ -29,18 +29,18 @@ describe('absoluteTtlMs', () => {
     expect(evicted).toEqual([])
   })
 
-  test('a session that ended while it was held does not come back when it is released', async () => {
+  test('a session that expired while it was held does not come back when it is released', async () => {
     const { clock, store } = aging()
     await store.create(documentOf('a', '1-a'))
     const release = store.hold('a')
     await clock.advance(1_000)
     release()
-    // Had it only been hidden, it would be there again at an earlier time.
+    // A session that was only hidden would reappear at an earlier time.
     vi.spyOn(clock, 'monotonic').mockReturnValue(0)
     expect(await store.load('a')).toBeUndefined()
   })
 
-  test('a delete of a session that ended while it was held does nothing', async () => {
+  test('a delete of a session that expired while it was held does nothing', async () => {
     const { clock, store } = aging()
     await store.create(documentOf('a', '1-a'))
     const release = store.hold('a')
@@ -50,7 +50,7 @@ describe('absoluteTtlMs', () => {
     expect(await store.load('a')).toBeUndefined()
   })
 
-  test('a later write drops what has ended, without a time after the last save too', async () => {
+  test('a later write drops expired sessions, even without ttlMs', async () => {
     const { clock, store, evicted } = aging()
     await store.create(documentOf('a', '1-a'))
     await clock.advance(1_000)
@@ -60,7 +60,7 @@ describe('absoluteTtlMs', () => {
     expect(evicted).toEqual([])
   })
 
-  test('a new session in the place of another one begins to count anew', async () => {
+  test('a new session that replaces another one gets its full time', async () => {
     const { clock, store } = aging()
     await store.create(documentOf('a', '1-a'))
     await clock.advance(999)

@@ -6,7 +6,7 @@ import { SessionConflictError } from '../../errors/session-errors.js'
 import { MemorySessionStore, type MemorySessionStoreOptions } from './memory-store.js'
 
 describe('maxSessions', () => {
-  test('evicts the session that was used longest ago, and reports it', async () => {
+  test('evicts the least recently used session, and reports it', async () => {
     const store = new MemorySessionStore({ maxSessions: 2 })
     const evicted: string[] = []
     store.onEvicted((id) => evicted.push(id))
@@ -26,7 +26,7 @@ describe('maxSessions', () => {
     expect(await revisions(store, 'a', 'b')).toEqual(['1-a', '2-b'])
   })
 
-  test('by default keeps ten thousand', async () => {
+  test('keeps ten thousand by default', async () => {
     const store = new MemorySessionStore()
     const evicted: string[] = []
     store.onEvicted((id) => evicted.push(id))
@@ -77,7 +77,7 @@ describe('the options', () => {
     )
   })
 
-  test('Infinity switches a bound off', async () => {
+  test('Infinity switches a limit off', async () => {
     const clock = new VirtualClock()
     const off = Number.POSITIVE_INFINITY
     const store = new MemorySessionStore({ maxSessions: off, maxBytes: off, ttlMs: off, clock })
@@ -104,7 +104,7 @@ describe('ttlMs', () => {
     expect(evicted).toEqual([])
   })
 
-  test('a session whose time is over is gone for every operation', async () => {
+  test('an expired session is gone for every operation', async () => {
     const clock = new VirtualClock()
     const store = new MemorySessionStore({ ttlMs: 1_000, clock })
     for (const id of ['a', 'b', 'c']) await store.create(documentOf(id, '1-a'))
@@ -115,7 +115,7 @@ describe('ttlMs', () => {
     expect(await revisions(store, 'a', 'b', 'c')).toEqual([undefined, undefined, '1-c'])
   })
 
-  test('goes by the clock alone, wherever it starts, and sets no timer', async () => {
+  test('uses only the clock, at any start time, and sets no timer', async () => {
     const clock = new VirtualClock(0)
     const store = new MemorySessionStore({ ttlMs: 1_000, clock })
     await store.create(documentOf('a', '1-a'))
@@ -124,7 +124,7 @@ describe('ttlMs', () => {
     expect(await store.load('a')).toBeUndefined()
   })
 
-  test('a session does not vanish in the middle of its turn', async () => {
+  test('a session does not expire in the middle of its turn', async () => {
     const clock = new VirtualClock()
     const store = new MemorySessionStore({ ttlMs: 1_000, clock })
     await store.create(documentOf('a', '1-a'))
@@ -139,7 +139,7 @@ describe('ttlMs', () => {
     expect(await revisions(store, 'b')).toEqual(['2-b'])
   })
 
-  test('holding a session whose time is over does not bring it back', async () => {
+  test('holding an expired session does not bring it back', async () => {
     const clock = new VirtualClock()
     const store = new MemorySessionStore({ ttlMs: 1_000, clock })
     const evicted: string[] = []

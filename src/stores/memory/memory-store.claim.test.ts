@@ -25,14 +25,14 @@ test('claims end by the clock of the store', async () => {
   expect(await store.claim('k', 'b', 1_000)).toBe('b')
 })
 
-test('there are as many claims as sessions', async () => {
+test('the limit on claims equals the limit on sessions', async () => {
   const store = new MemorySessionStore({ maxSessions: 2 })
   for (const key of ['a', 'b', 'c']) await store.claim(key, 'first', 1_000)
   expect(await store.claim('b', 'second', 1_000)).toBe('first')
   expect(await store.claim('a', 'second', 1_000)).toBe('second')
 })
 
-test('maxSessions bounds no data that the store was given: neither its sessions nor its claims', async () => {
+test('maxSessions does not limit a given backing: neither its sessions nor its claims', async () => {
   const store = new MemorySessionStore({ maxSessions: 1, backing: new Map<string, SessionDocument>() })
   for (const key of ['a', 'b']) await store.claim(key, 'first', 1_000)
   expect(await store.claim('a', 'second', 1_000)).toBe('first')

@@ -3,7 +3,7 @@ import { documentOf } from '../../../testing/contract/session-bench.js'
 import { MemorySessionStore } from './memory-store.js'
 
 describe('close', () => {
-  test('every operation after it rejects', async () => {
+  test('makes every later operation reject', async () => {
     const store = new MemorySessionStore()
     await store.create(documentOf('s', '1-a'))
     await store.close()
@@ -15,13 +15,13 @@ describe('close', () => {
     expect(() => store.backing).toThrow(message)
   })
 
-  test('twice is once', async () => {
+  test('can be called twice', async () => {
     const store = new MemorySessionStore()
     await store.close()
     await expect(store.close()).resolves.toBeUndefined()
   })
 
-  test('leaves the data to the other store that uses it', async () => {
+  test('does not affect another store over the same data', async () => {
     const one = new MemorySessionStore()
     const other = new MemorySessionStore({ backing: one.backing })
     await one.create(documentOf('s', '1-a'))
@@ -29,7 +29,7 @@ describe('close', () => {
     expect(await other.load('s')).toEqual(documentOf('s', '1-a'))
   })
 
-  test('a session may be released after it', async () => {
+  test('allows a later release of a session', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     await store.create(documentOf('s', '1-a'))
     const release = store.hold('s')
@@ -39,7 +39,7 @@ describe('close', () => {
     expect(store.hold('s')).not.toThrow()
   })
 
-  test('no listener is called after it', async () => {
+  test('stops calling listeners', async () => {
     const one = new MemorySessionStore({ maxSessions: 1 })
     const evicted: string[] = []
     one.onEvicted((id) => evicted.push(id))

@@ -5,7 +5,7 @@ import { SessionConflictError } from '../../errors/session-errors.js'
 import { MemorySessionStore } from './memory-store.js'
 
 describe('hold', () => {
-  test('a session in a turn is not evicted: its turn can save it', async () => {
+  test('a session that a turn holds is not evicted, so the turn can save it', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     const evicted: string[] = []
     store.onEvicted((id) => evicted.push(id))
@@ -20,7 +20,7 @@ describe('hold', () => {
     expect(evicted).toEqual(['b'])
   })
 
-  test('a session that was only read in its turn is back among the others after it', async () => {
+  test('a session that its turn only read can be evicted after the turn', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     const evicted: string[] = []
     store.onEvicted((id) => evicted.push(id))
@@ -34,7 +34,7 @@ describe('hold', () => {
     expect(evicted).toEqual(['b', 'a'])
   })
 
-  test('a session that is created while it is held is kept, too', async () => {
+  test('a session that is created while it is held is kept too', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     store.hold('a')
     await store.create(documentOf('a', '1-a'))
@@ -82,7 +82,7 @@ describe('hold', () => {
     expect(await revisions(store, 'a')).toEqual(['1-a'])
   })
 
-  test('what one store holds, another over the same data does not evict', async () => {
+  test('a session that one store holds is not evicted by another store over the same data', async () => {
     const one = new MemorySessionStore({ maxSessions: 1 })
     const other = new MemorySessionStore({ backing: one.backing })
     await one.create(documentOf('a', '1-a'))
@@ -93,14 +93,14 @@ describe('hold', () => {
     expect(await revisions(one, 'a', 'b')).toEqual(['1-a', undefined])
   })
 
-  test('over a Map, which drops nothing, holding does nothing', async () => {
+  test('over a Map, which evicts nothing, holding does nothing', async () => {
     const store = new MemorySessionStore({ backing: new Map() })
     await store.create(documentOf('a', '1-a'))
     expect(store.hold('a')).not.toThrow()
     expect(await revisions(store, 'a')).toEqual(['1-a'])
   })
 
-  test('whatever is held, used and released, the sessions kept are the ones held, and so many of those used last', async () => {
+  test('after random holds, uses and releases, keeps the held sessions and the most recently used others', async () => {
     const command = fc.record({
       action: fc.constantFrom('store', 'store', 'load', 'hold', 'release'),
       id: fc.constantFrom('a', 'b', 'c', 'd', 'e'),
@@ -110,7 +110,7 @@ describe('hold', () => {
         const store = new MemorySessionStore({ maxSessions: max })
         const evicted: string[] = []
         store.onEvicted((id) => evicted.push(id))
-        // The model: IDs, used longest ago first, and how often each is held.
+        // The model: IDs, least recently used first, and how often each is held.
         let kept: string[] = []
         const gone: string[] = []
         const held: string[] = []
@@ -156,7 +156,7 @@ describe('hold', () => {
     )
   })
 
-  test('a session that is not there can be held and released', async () => {
+  test('a missing session can be held and released', async () => {
     const store = new MemorySessionStore({ maxSessions: 1 })
     store.hold('nobody')()
     expect(await store.load('nobody')).toBeUndefined()

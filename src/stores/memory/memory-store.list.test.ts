@@ -23,7 +23,7 @@ test.each([
   expect((await store.list?.({ limit: 10 }))?.sessions).toHaveLength(2)
 })
 
-test('has no list where its data cannot be listed', () => {
+test('has no list if its data cannot be listed', () => {
   const data = new Map<string, SessionDocument>()
   const backing: MemorySessionBacking = {
     get: (id) => data.get(id),

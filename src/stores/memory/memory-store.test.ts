@@ -17,7 +17,7 @@ const backings: [string, () => MemorySessionStore][] = [
 ]
 
 describe.each(backings)('a memory store with %s', (_name, createStore) => {
-  test('gives back what was stored', async () => {
+  test('returns what was stored', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     expect(await store.load('s')).toEqual(documentOf('s', '1-a'))
@@ -52,7 +52,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await revisions(store, 's', 'none')).toEqual(['2-b', undefined])
   })
 
-  test('answers success to a save that it has made already, and changes nothing', async () => {
+  test('reports success for a repeated save, and changes nothing', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     await store.save(documentOf('s', '2-b'), '1-a')
@@ -60,7 +60,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await store.load('s')).toEqual(documentOf('s', '2-b'))
   })
 
-  test('deletes by revision, or whatever is there; a missing document is not an error', async () => {
+  test('deletes a given revision, or any; a missing document is not an error', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     await expect(store.delete('s', '1-b')).rejects.toEqual(new SessionConflictError({ sessionId: 's' }))
@@ -74,7 +74,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await revisions(store, 's')).toEqual([undefined])
   })
 
-  test('a document deleted and created again is not the former one', async () => {
+  test('a document that was deleted and created again is a new document', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     await store.delete('s')
@@ -82,7 +82,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     await expect(store.save(documentOf('s', '2-c'), '1-a')).rejects.toBeInstanceOf(SessionConflictError)
   })
 
-  test('keeps sessions with hostile IDs apart', async () => {
+  test('keeps sessions with hostile IDs separate', async () => {
     const store = createStore()
     const ids = ['__proto__', 'constructor', 'toString', '', ' ', 'a\r\nb', 'a,b', '\0', '\ud83d', 'x'.repeat(16_384)]
     for (const [index, id] of ids.entries()) await store.create(documentOf(id, `1-${index}`))
@@ -91,7 +91,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await revisions(store, ...ids)).toEqual(ids.map(() => undefined))
   })
 
-  test('keeps keys named __proto__, wherever they are', async () => {
+  test('keeps keys named __proto__ at any depth', async () => {
     const store = createStore()
     const text = JSON.stringify(documentOf('s', '1-a'))
       .replaceAll('"Ask":', '"__proto__":')
@@ -102,7 +102,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(Object.getPrototypeOf((await store.load('s'))?.flow.memory)).toBe(Object.prototype)
   })
 
-  test('what a caller does to a document it stored, or loaded, is not stored', async () => {
+  test("a caller's changes to a stored or loaded document are not stored", async () => {
     const store = createStore()
     const original = documentOf('s', '1-a', { history: [historyEntry(1, 'How many?')] })
     await store.create(original)
@@ -112,7 +112,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(await store.load('s')).toEqual(documentOf('s', '1-a'))
   })
 
-  test('a loaded document is frozen all the way down, and is the same one until the next save', async () => {
+  test('a loaded document is deeply frozen, and is the same object until the next save', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     const first = await store.load('s')
@@ -125,7 +125,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expect(first).toEqual(documentOf('s', '1-a'))
   })
 
-  test('a save shares what is the very same object in the document that it replaces, and copies what is not', async () => {
+  test('a save shares objects that the replaced document also has, and copies all others', async () => {
     const store = createStore()
     await store.create(documentOf('s', '1-a'))
     const first = (await store.load('s')) as SessionDocument
@@ -140,14 +140,14 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     expectFrozen(second)
   })
 
-  test('lists that are shared already are kept as they are', async () => {
+  test('lists that are already shared are kept', async () => {
     const store = createStore()
     const history = shareList([Object.freeze(historyEntry(1, 'How many?'))])
     await store.create(documentOf('s', '1-a', { history }))
     expect((await store.load('s'))?.history).toEqual(history)
   })
 
-  test('keeps any JSON as it is', async () => {
+  test('keeps any JSON unchanged', async () => {
     const texts = fc.string({ unit: 'binary', maxLength: 5 })
     const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 1 }).map((value) => JSON.parse(JSON.stringify(value)))
     const part = fc.record({ type: fc.constant('tool-call'), toolCallId: texts, toolName: texts, input: json })
@@ -180,7 +180,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
     )
   })
 
-  test('whatever is asked of it in whatever order, compares and swaps as a plain record would', async () => {
+  test('behaves like a plain record for random calls in random order', async () => {
     const command = fc.record({
       action: fc.constantFrom('create', 'save', 'save', 'delete', 'delete any', 'load'),
       id: fc.constantFrom('a', '__proto__'),
@@ -224,7 +224,7 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
 })
 
 describe('MemorySessionStore', () => {
-  test('promises a swap within the process, and nothing beyond', () => {
+  test('guarantees a swap within the process, and nothing more', () => {
     expect(new MemorySessionStore().guarantees).toEqual({ compareAndSwap: 'process', durable: false })
   })
 
@@ -257,14 +257,14 @@ describe('MemorySessionStore', () => {
   })
 })
 
-/** Expects a value, and all that it holds, to be frozen. */
+/** Expects a value to be deeply frozen. */
 function expectFrozen(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   expect(Object.isFrozen(value)).toBe(true)
   for (const inner of Object.values(value)) expectFrozen(inner)
 }
 
-/** Changes all that can be changed in a document, however deep. */
+/** Changes everything in a document that can be changed, at any depth. */
 function spoil(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   for (const inner of Object.values(value)) spoil(inner)
@@ -274,7 +274,7 @@ function spoil(value: unknown): void {
   else (value as Writable).more = 'spoilt'
 }
 
-/** A copy whose keys are in the order of the alphabet: what equality may not see, text does. */
+/** A copy with sorted keys, so that texts can be compared: they show differences that equality may miss. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value

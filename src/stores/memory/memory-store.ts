@@ -1,6 +1,6 @@
 /**
- * Sessions in this process: the default store, and the reference for what a store does. A document is copied once, on
- * its way in, and frozen; every load returns that copy. What is stored is lost with the process.
+ * Sessions in the memory of this process: the default store, and the reference for what a store does. A document is
+ * copied and frozen once, when it is stored; every load returns that copy. The sessions end with the process.
  */
 import { type Clock, monotonicTime, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
@@ -13,18 +13,18 @@ import { listDocuments } from './list-documents.js'
 import { SessionCache } from './session-cache.js'
 
 /**
- * Where a {@link MemorySessionStore} keeps its documents: a bounded cache of its own, or whatever behaves like a Map.
+ * Where a {@link MemorySessionStore} keeps its documents: its own bounded cache, or an object that works like a Map.
  */
 export interface MemorySessionBacking {
   /** The document of a session, if there is one. */
   get(sessionId: string): SessionDocument | undefined
-  /** Stores a document, in place of any other. It is frozen; `stateBytes` is that of {@link SessionStore.save}. */
+  /** Stores a frozen document in place of any earlier one. For `stateBytes` see {@link SessionStore.save}. */
   set(sessionId: string, document: SessionDocument, stateBytes?: number): unknown
-  /** Removes a document, and says whether there was one. */
+  /** Removes a document. Returns whether there was one. */
   delete(sessionId: string): boolean
-  /** Optional, for one that evicts sessions: keeps one until the returned function is called. */
+  /** Optional, for a backing that evicts sessions: keeps the session until the returned function is called. */
   hold?(sessionId: string): () => void
-  /** Optional: all documents by session ID. Without it the store has no {@link SessionStore.list}. */
+  /** Optional: all documents with their session IDs. Without it the store has no {@link SessionStore.list}. */
   entries?(): Iterable<readonly [sessionId: string, document: SessionDocument]>
 }
 
@@ -35,29 +35,29 @@ export interface MemorySessionBacking {
  */
 export interface MemorySessionStoreOptions {
   /**
-   * Sessions kept; beyond it the one used longest ago is evicted. `Infinity` keeps all. As many claims are kept, too:
-   * beyond it the oldest is dropped. Default 10 000.
+   * How many sessions are kept. If there are more, the least recently used one is evicted. `Infinity` keeps all. The
+   * same number of claims is kept; if there are more, the oldest is dropped. Default 10 000.
    */
   readonly maxSessions?: number
   /**
-   * About how many bytes of memory the sessions take together; beyond it those used longest ago are evicted. A single
-   * session that is larger is kept until another one needs its place. `Infinity`: no bound.
+   * About how many bytes of memory the sessions may take together. If they take more, the least recently used ones are
+   * evicted. A single session that is larger than this is kept until the next one is stored. `Infinity`: no limit.
    * Default 134 217 728 (128 MiB).
    */
   readonly maxBytes?: number
   /**
-   * Milliseconds that a session is kept after its last save. The memory of one that expired is freed at a later write,
-   * of whatever session. Default: for ever.
+   * Milliseconds that a session is kept after its last save. The memory of an expired session is freed by a later write
+   * to any session. Default: for ever.
    */
   readonly ttlMs?: number
   /**
-   * Milliseconds that a session is kept after it was stored first, however often it is saved. A turn that ends later
-   * fails with `SESSION_CONFLICT`. Default: for ever.
+   * Milliseconds that a session is kept after it was first stored, no matter how often it is saved. A turn that ends
+   * later fails with `SESSION_CONFLICT`. Default: for ever.
    */
   readonly absoluteTtlMs?: number
-  /** The clock that `ttlMs`, `absoluteTtlMs` and claims go by. Default: the machine's. */
+  /** The clock for `ttlMs`, `absoluteTtlMs` and claims. Default: the machine's. */
   readonly clock?: Clock
-  /** Data to share with another store, for tests; `store.backing`, or a Map. A Map is not bounded. Default: its own. */
+  /** Data to share with another store in tests: `store.backing`, or a Map, which has no limit. Default: its own. */
   readonly backing?: MemorySessionBacking
 }
 
@@ -90,7 +90,7 @@ export class MemorySessionStore implements SessionStore {
   readonly #maxClaims: number
   #backing: MemorySessionBacking | undefined
 
-  /** @throws `InvalidInputError` for an unknown option, and for a bound or a time that is not a number above 0. */
+  /** @throws `InvalidInputError` for an unknown option, and for a limit or a time that is not a number above 0. */
   constructor(options: MemorySessionStoreOptions = {}) {
     checkOptionNames('MemorySessionStore', options, optionNames)
     const { maxSessions, maxBytes, ttlMs, absoluteTtlMs, clock = systemClock, backing } = options
@@ -105,7 +105,7 @@ export class MemorySessionStore implements SessionStore {
           for (const listener of this.#evictedListeners) listener(sessionId)
         },
       })
-    // A store that has it has a backing that has it.
+    // `list` exists only if the backing has `entries`.
     if (this.#backing.entries !== undefined) {
       this.list = async (query) => listDocuments((this.backing as Required<MemorySessionBacking>).entries(), query)
     }
@@ -155,7 +155,7 @@ export class MemorySessionStore implements SessionStore {
     return claims.claim(key, sessionId, ttlMs, monotonicTime(this.#clock))
   }
 
-  /** Drops this store's handle on its data; calls after it reject. */
+  /** Detaches this store from its data. Later calls reject. */
   async close(): Promise<void> {
     this.#backing = undefined
     this.#evictedListeners.clear()

@@ -27,12 +27,12 @@ function cache(options: Partial<SessionCacheOptions>): {
   return { sessions: new SessionCache({ ...defaults, ...options }), evicted, clock }
 }
 
-/** A document that counts as so many bytes more than one without any text. */
+/** A document that counts as this many bytes more than a document without any text. */
 const sized = (more: number): SessionDocument => documentOf('s', '1-a', { bytes: more })
 const smallest = heapBytes(sized(0))
 
-describe('the count of sessions', () => {
-  test('evicts the one used longest ago', () => {
+describe('the limit on sessions', () => {
+  test('evicts the least recently used one', () => {
     const { sessions, evicted } = cache({ maxSessions: 2 })
     sessions.set('a', sized(0))
     sessions.set('b', sized(0))
@@ -53,7 +53,7 @@ describe('the count of sessions', () => {
     expect(evicted).toEqual(['a'])
   })
 
-  test('is one of sessions that have not expired: a write of another drops the others, for good', () => {
+  test('counts only unexpired sessions: a write of another session drops the expired ones for good', () => {
     const { sessions, evicted, clock } = cache({ ttlMs: 100 })
     sessions.set('a', sized(0))
     sessions.set('b', sized(0))
@@ -61,23 +61,26 @@ describe('the count of sessions', () => {
     sessions.set('c', sized(0))
     clock.jump(50)
     sessions.set('d', sized(0))
-    // Had they only been hidden, they would be there again at an earlier time.
+    // Sessions that were only hidden would reappear at an earlier time.
     vi.spyOn(clock, 'monotonic').mockReturnValue(0)
     expect(['a', 'b', 'c', 'd'].filter((id) => sessions.get(id) !== undefined)).toEqual(['c', 'd'])
     expect(evicted).toEqual([])
   })
 
-  test.each([-3_600_000, 3_600_000])('counts the time of a session even if the wall clock is set by %i ms', (ms) => {
-    const { sessions, clock } = cache({ ttlMs: 100 })
-    sessions.set('a', sized(0))
-    clock.shiftWallTime(ms)
-    clock.jump(99)
-    expect(sessions.get('a')).toBeDefined()
-    clock.jump(1)
-    expect(sessions.get('a')).toBeUndefined()
-  })
+  test.each([-3_600_000, 3_600_000])(
+    "counts a session's time correctly even if the wall clock jumps by %i ms",
+    (ms) => {
+      const { sessions, clock } = cache({ ttlMs: 100 })
+      sessions.set('a', sized(0))
+      clock.shiftWallTime(ms)
+      clock.jump(99)
+      expect(sessions.get('a')).toBeDefined()
+      clock.jump(1)
+      expect(sessions.get('a')).toBeUndefined()
+    },
+  )
 
-  test('leaves out what is held; a released session takes its place among the others again', () => {
+  test('excludes held sessions; a released session counts again', () => {
     const { sessions, evicted } = cache({ maxSessions: 1 })
     const releases = [sessions.hold('a'), sessions.hold('b')]
     sessions.set('a', sized(0))
@@ -91,7 +94,7 @@ describe('the count of sessions', () => {
     expect(evicted).toEqual(['c', 'a'])
   })
 
-  test('a bound below one keeps the session that was stored last', () => {
+  test('a limit below one keeps the session that was stored last', () => {
     const { sessions, evicted } = cache({ maxSessions: 0.5 })
     sessions.set('a', sized(0))
     sessions.set('b', sized(0))
@@ -100,8 +103,8 @@ describe('the count of sessions', () => {
   })
 })
 
-describe('the count of bytes', () => {
-  test('evicts those used longest ago until the others fit', () => {
+describe('the limit on bytes', () => {
+  test('evicts the least recently used ones until the others fit', () => {
     const { sessions, evicted } = cache({ maxBytes: 3 * smallest })
     for (const id of ['a', 'b', 'c']) sessions.set(id, sized(0))
     expect(evicted).toEqual([])
@@ -111,7 +114,7 @@ describe('the count of bytes', () => {
     expect(['a', 'd'].map((id) => sessions.get(id)?.bytes)).toEqual([0, 0.5 * smallest])
   })
 
-  test('counts a session anew with each save', () => {
+  test('counts a session again with each save', () => {
     const { sessions, evicted } = cache({ maxBytes: 3 * smallest })
     for (const id of ['a', 'b', 'c']) sessions.set(id, sized(0))
     sessions.set('c', sized(10))
@@ -121,7 +124,7 @@ describe('the count of bytes', () => {
     expect(evicted).toEqual(['a'])
   })
 
-  test('leaves out what is held', () => {
+  test('excludes held sessions', () => {
     const { sessions, evicted } = cache({ maxBytes: 2 * smallest })
     const release = sessions.hold('a')
     sessions.set('a', sized(0))
@@ -132,7 +135,7 @@ describe('the count of bytes', () => {
     expect(evicted).toEqual(['b'])
   })
 
-  test('a session that is larger than all of it is kept until another one needs its place', () => {
+  test('a session that is larger than the limit is kept until the next one is stored', () => {
     const { sessions, evicted } = cache({ maxBytes: 2 * smallest })
     sessions.set('a', sized(0))
     sessions.set('large', sized(10 * smallest))
@@ -148,7 +151,7 @@ describe('the count of bytes', () => {
     expect(sessions.get('b')).toBeDefined()
   })
 
-  test('takes a bound that is not a whole number, and sizes that are not numbers', () => {
+  test('accepts a fractional limit, and sizes that are not numbers', () => {
     const { sessions, evicted } = cache({ maxBytes: 0.5 })
     const odd = { ...documentOf('s', '1-a'), bytes: 'many', flow: undefined } as unknown as SessionDocument
     sessions.set('a', odd)
@@ -159,8 +162,8 @@ describe('the count of bytes', () => {
   })
 })
 
-describe('what is held', () => {
-  test('is gone when it was deleted, and can be set again', () => {
+describe('a held session', () => {
+  test('is gone after it was deleted, and can be set again', () => {
     const { sessions, evicted } = cache({ maxSessions: 1 })
     sessions.set('a', sized(0))
     const release = sessions.hold('a')
@@ -186,7 +189,7 @@ describe('what is held', () => {
   })
 })
 
-test('does what a list in the order of use would do, whatever is asked of it', async () => {
+test('behaves like a list in order of use, for random calls', async () => {
   const command = fc.record({
     action: fc.constantFrom('get', 'set', 'set', 'delete', 'hold', 'release', 'wait'),
     id: fc.constantFrom('a', 'b', 'c', 'd'),
@@ -196,7 +199,7 @@ test('does what a list in the order of use would do, whatever is asked of it', a
     fc.asyncProperty(fc.array(command, { maxLength: 60 }), async (commands) => {
       const [maxSessions, maxBytes, ttlMs] = [2, 2.5 * smallest, 20]
       const { sessions, evicted, clock } = cache({ maxSessions, maxBytes, ttlMs })
-      // A Map in the order of use: simple, and slow.
+      // The model: a Map in the order of use, simple and slow.
       const model = new Map<string, { readonly document: SessionDocument; readonly expiresAt: number }>()
       const held: { readonly id: string; readonly release: () => void }[] = []
       const expected: string[] = []
@@ -217,7 +220,7 @@ test('does what a list in the order of use would do, whatever is asked of it', a
         while (counted.length > maxSessions || bytes() > maxBytes) {
           const [id, { expiresAt }] = counted.shift() as (typeof counted)[number]
           model.delete(id)
-          // One whose time is over is missing in any case: nothing is reported.
+          // An expired session is missing anyway, so nothing is reported.
           if (expiresAt > clock.now()) expected.push(id)
         }
       }

@@ -1,7 +1,7 @@
 /**
- * The sessions of a memory store: so many, of so many bytes, for so long. Beyond a bound the session used longest ago
- * is evicted. A session that a turn holds is kept beside the cache, where it is not counted, is not evicted and does
- * not expire, unless it has reached its greatest age.
+ * The sessions of a memory store, with limits on their number, their bytes and their age. Above a limit the least
+ * recently used session is evicted. A session that a turn holds is kept outside the cache: it is not counted, not
+ * evicted, and does not expire before its absolute age limit.
  */
 import { LRUCache } from 'lru-cache'
 import { type Clock, monotonicTime } from '../../config/clock.js'
@@ -12,12 +12,12 @@ import { heapBytes } from './heap-bytes.js'
 export interface SessionCacheOptions {
   readonly maxSessions: number
   readonly maxBytes: number
-  /** Milliseconds since it was set last; `Infinity`: for ever. */
+  /** Milliseconds that a session is kept after it was last set; `Infinity`: for ever. */
   readonly ttlMs: number
-  /** Milliseconds since it was set first; `Infinity`: for ever. */
+  /** Milliseconds that a session is kept after it was first set; `Infinity`: for ever. */
   readonly absoluteTtlMs: number
   readonly clock: Clock
-  /** Called with each session that was evicted, after it was. */
+  /** Called after a session was evicted. */
   readonly onEvicted: (sessionId: string) => void
 }
 
@@ -25,19 +25,19 @@ interface StoredSession {
   readonly document: SessionDocument
   /** About how many bytes of memory it takes. */
   readonly bytes: number
-  /** In the clock's monotonic time: what is stored does not outlive the process. */
+  /** In the clock's monotonic time, because no session outlives the process. */
   readonly expiresAt: number
-  /** The same, at the latest: no later document of the session has another. */
+  /** The latest possible `expiresAt`. It is the same for every document of the session. */
   readonly endsAt: number
 }
 
 interface HeldSession {
-  /** `undefined` where nothing is stored under the ID. */
+  /** `undefined` if nothing is stored under the ID. */
   stored: StoredSession | undefined
   holders: number
 }
 
-/** Sessions by ID, bounded. */
+/** Sessions by ID, within limits. */
 export class SessionCache {
   readonly #options: SessionCacheOptions
   readonly #maxBytes: number
@@ -47,7 +47,7 @@ export class SessionCache {
   constructor(options: SessionCacheOptions) {
     this.#options = options
     this.#maxBytes = Math.min(Math.ceil(options.maxBytes), Number.MAX_SAFE_INTEGER)
-    // Without `max`, which would reserve room for so many sessions at once.
+    // No `max`: the library would reserve memory for that many sessions at once.
     this.#cache = new LRUCache({
       maxSize: this.#maxBytes,
       disposeAfter: ({ expiresAt }, sessionId, reason) => {
@@ -83,7 +83,7 @@ export class SessionCache {
     return wasStored
   }
 
-  /** What is stored. It is not used by that: its place in the order stays. */
+  /** Every stored session. Does not count as a use, so the order of eviction stays the same. */
   *entries(): IterableIterator<[sessionId: string, document: SessionDocument]> {
     const now = monotonicTime(this.#options.clock)
     for (const [sessionId, held] of this.#held) {
@@ -95,7 +95,7 @@ export class SessionCache {
     }
   }
 
-  /** Keeps a session, stored or not yet, until the returned function is called. */
+  /** Keeps a session until the returned function is called, even if it is not stored yet. */
   hold(sessionId: string): () => void {
     const held = this.#held.get(sessionId) ?? { stored: this.#unexpired(sessionId), holders: 0 }
     if (held.holders === 0) {
@@ -115,7 +115,7 @@ export class SessionCache {
     }
   }
 
-  /** What is stored of a session that is held: it does not expire meanwhile, but it ends. */
+  /** The stored document of a held session. While held, it expires only when it reaches its absolute age limit. */
   #storedOf(held: HeldSession): StoredSession | undefined {
     if (held.stored !== undefined && held.stored.endsAt <= monotonicTime(this.#options.clock)) held.stored = undefined
     return held.stored
@@ -128,7 +128,7 @@ export class SessionCache {
     return undefined
   }
 
-  /** Drops sessions that expired, beginning with the one used longest ago, up to the first that did not. */
+  /** Drops expired sessions, beginning with the least recently used one, until it finds one that has not expired. */
   #dropExpired(): void {
     const { clock, ttlMs, absoluteTtlMs } = this.#options
     if (Math.min(ttlMs, absoluteTtlMs) === Number.POSITIVE_INFINITY) return
@@ -139,8 +139,8 @@ export class SessionCache {
 
   #keep(sessionId: string, stored: StoredSession): void {
     this.#dropExpired()
-    // The cache silently drops what is larger than all of it: such a session counts as large as that, and
-    // stays until another comes.
+    // The cache silently drops an entry that is larger than the whole cache. So a larger session is counted as large as
+    // the cache, and stays until the next one is stored.
     const size = Math.min(stored.bytes, this.#maxBytes)
     this.#cache.set(sessionId, stored, { size })
     while (this.#cache.size > Math.max(1, this.#options.maxSessions)) this.#cache.pop()

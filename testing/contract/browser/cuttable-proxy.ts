@@ -1,6 +1,6 @@
 /// <reference types="node" />
-// The network between a browser and a server, controlled by a test: connections are cut, nobody is reached, replies get
-// lost.
+// The network between a browser and a server, controlled by a test, which can cut connections, make the server
+// unreachable, and lose replies.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 
 /** A proxy before one server. */
@@ -9,7 +9,7 @@ export interface CuttableProxy {
   /** Cuts every connection and refuses new ones, until `up()`. */
   down(): void
   up(): void
-  /** From now on requests pass, and connections are cut where a reply would come back, until `up()`. */
+  /** From now on requests pass, but connections are cut before the reply comes back, until `up()`. */
   loseReplies(): void
   close(): Promise<void>
 }

@@ -237,7 +237,7 @@ test('a turn that throws ends the conversation under abort, and the page says so
   expect(sent.at(-1)).toBeNull()
 })
 
-test('after the same failure twice in a row the page offers a new conversation, and begins one where it is wanted', async (context) => {
+test('after the same failure twice in a row the page offers a new conversation, and begins one if the user accepts', async (context) => {
   startEngine('rollback')
   const desk = await openDesk(context, server.origin)
   const offer = desk.page.getByRole('button', { name: 'New conversation' })
@@ -290,7 +290,7 @@ test('in an outage of the store the page keeps the conversation and offers no ne
   expect([first, new Set(later)]).toEqual([null, new Set([session])])
 })
 
-test('where a new session answers in place of the one that was named, the page says so', async (context) => {
+test('if a new session answers in place of the named one, the page says so', async (context) => {
   startEngine('rollback')
   const desk = await openDesk(context, server.origin)
   await desk.say('one')

@@ -439,7 +439,7 @@ test.for(['before', 'after'])(
   },
 )
 
-test('where the network is lost, Stop ends the attempts', async (context) => {
+test('if the network is lost, Stop ends the attempts', async (context) => {
   const desk = await begin(context)
   network.down()
   await desk.say('Where is it?')

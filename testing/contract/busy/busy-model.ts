@@ -58,7 +58,7 @@ class BusyModel {
   readonly #receipts = new Map<string, string>([['ada start', 'start']])
   #holders: Request[] = []
   #waiting: Request[] = []
-  /** Messages that have not asked for the lock: the first one of each owner looks whether it is a repeat. */
+  /** Messages that have not requested the lock. The first one of each owner checks whether it is a repeat. */
   #arriving: { readonly turn: Turn; readonly looks: boolean; isLooking?: boolean }[] = []
   readonly #joinable = new Map<string, Joined>()
   /** Repeats of the first message whose session will be known when the group has gone on. */
@@ -175,7 +175,7 @@ class BusyModel {
   }
 
   /**
-   * A repeat joins. Where a message may be refused or do something to others, it is looked first whether it is a
+   * A repeat joins. If a message may be refused or affect other messages, the engine first checks whether it is a
    * repeat.
    */
   #arrive(turn: Turn): void {
@@ -311,7 +311,7 @@ class BusyModel {
     }
   }
 
-  /** The document is there: it is known whose session it is, and of which flow, and whether the turn is a repeat. */
+  /** The document is loaded: its owner, its flow, and whether the turn is a repeat are known. */
   #load(turn: Turn): void {
     if (turn.phase !== 'loading') return
     turn.hasLoaded = true
@@ -424,7 +424,7 @@ class BusyModel {
     return []
   }
 
-  /** It may look before or after the next holder loads, where the turn under way ends in this group. */
+  /** It may check before or after the next holder loads, if the running turn ends in this group. */
   #arriveAgain(repeat: Turn): void {
     if (this.#turns().some(({ phase }) => phase === 'interrupted' || phase === 'cancelled')) this.isUndecided = true
     this.#arrive(repeat)

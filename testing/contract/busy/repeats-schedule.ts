@@ -9,7 +9,7 @@ import type { Policy } from '../busy-talk.js'
 export type Side = 0 | 1
 
 export type ScheduleEvent =
-  /** A message. It continues the session of the message with the number `follows`, where the client knows that one. */
+  /** A message. It continues the session of the message with the number `follows`, if the client knows that session. */
   | { readonly kind: 'message'; readonly side: Side; readonly isKeyed: boolean; readonly follows: number | undefined }
   /** One of the messages with a key is sent again: with the first ID again, or with the ID of its session. */
   | { readonly kind: 'repeat'; readonly side: Side; readonly of: number; readonly namesItsSession: boolean }

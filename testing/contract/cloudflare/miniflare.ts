@@ -27,9 +27,9 @@ interface Miniflare {
 
 /** A runtime with workers. */
 export interface Runtime {
-  /** Where each worker answers, by name. */
+  /** The address of each worker, by name. */
   readonly urls: Readonly<Record<string, URL>>
-  /** Where the runtime itself answers, in front of the first worker. */
+  /** The address of the runtime itself, in front of the first worker. */
   readonly front: URL
   dispose(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startWorkers(
   const folder = await mkdtemp(join(hasRoomInMemory() ? memory : tmpdir(), 'turnkeeper-miniflare-'))
   const miniflare = new Miniflare({
     defaultPersistRoot: folder,
-    // What workerd prints where a test makes an object fail.
+    // What workerd prints if a test makes an object fail.
     handleRuntimeStdio: (stdout: Readable, stderr: Readable) => {
       stdout.resume()
       stderr.resume()

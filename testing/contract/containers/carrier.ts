@@ -7,7 +7,7 @@ import { until } from '../servers/until.js'
 
 /** See above. */
 export interface Carrier {
-  /** Where one process asks. */
+  /** The address to which one process sends its requests. */
   urlFor(name: string): string
   /** From now on the questions of a process wait. Resolves when `count` do. */
   hold(name: string, count: number): Promise<void>

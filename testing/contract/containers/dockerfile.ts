@@ -12,9 +12,9 @@ export interface Instruction {
   readonly rest: string
 }
 
-/** What an image consists of, as far as it is known here. */
+/** The parts of an image that this file reads. */
 export interface BuiltImage {
-  /** What `WORKDIR` stands for. */
+  /** The folder of `WORKDIR`. */
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   readonly command: readonly string[]
@@ -33,7 +33,7 @@ export function instructionsOf(dockerfile: string): Instruction[] {
 /**
  * Runs the instructions of `<context>/Dockerfile` in an empty folder.
  *
- * @throws Error where an instruction is none that is known here, or fails.
+ * @throws Error if an instruction is unknown or fails.
  */
 export async function build(context: string, folder: string, more: Record<string, string> = {}): Promise<BuiltImage> {
   const environment: Record<string, string> = {}

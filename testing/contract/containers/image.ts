@@ -11,8 +11,8 @@ import { type BuiltImage, build, run } from './dockerfile.js'
 export const exampleFolder: string = fileURLToPath(new URL('../../../examples/docker/', import.meta.url))
 
 /**
- * Builds the example in an empty folder as docs/deploy.md says, beside the tarball of the package. All else comes
- * from the registry in use.
+ * Builds the example in an empty folder as in docs/deploy.md, beside the tarball of the package. Everything else comes
+ * from the configured registry.
  *
  * @param consumer - the folder in which the package was packed
  */

@@ -6,7 +6,7 @@ import { until } from '../servers/until.js'
 
 /** How clients send. */
 export interface Sending {
-  /** Whether each message has a key and is sent again where no outcome came. */
+  /** Whether each message has a key and is sent again if no outcome came. */
   readonly repeats: boolean
 }
 

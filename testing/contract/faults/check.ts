@@ -1,6 +1,6 @@
 /**
- * What must be true of any run, whatever fault it had: the promises of design 2. Each change of the data is compared
- * with the reference model, each answer with the changes, and what is read in the end with the last change.
+ * Checks what must hold in any run, whatever faults it had: the promises of design 2. It compares each change of the
+ * data with the reference model, each answer with the changes, and the final read with the last change.
  */
 
 import { lastTurnOf, newSession, take, viewOf } from '../simulation/model-session.js'
@@ -235,7 +235,7 @@ class Check {
   /** In one engine, the turns of one session run in the order in which they were requested. */
   #checkLines(): void {
     const latest = new Map<object, Map<string, number>>()
-    // A turn that could not go on with the session it asked for has a new one, with a separate lock.
+    // A turn that could not continue the requested session has a new one, with a separate lock.
     const ran = this.#played.calls.filter(({ ranIn, asked }) => ranIn !== undefined && ranIn === asked)
     for (const { life, asked, entered, message } of ran) {
       const line = latest.get(life) ?? new Map<string, number>()

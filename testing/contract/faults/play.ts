@@ -304,7 +304,7 @@ class Run {
   /** Between the start and the end of a turn no other one may start in its session. */
   #watchTurns(engine: FlowEngine): void {
     const running = new Map<string, string>()
-    // A turn that does not go on with the session it asked for releases it, and has a new session.
+    // A turn that does not continue the requested session releases it, and has a new session.
     engine.on('session:restored', ({ sessionId, turnId }) => {
       const other = running.get(sessionId)
       if (other !== undefined) this.overlaps.push(`${turnId} began in ${sessionId} before ${other} had ended`)

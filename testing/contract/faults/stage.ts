@@ -1,7 +1,7 @@
 /**
- * Where the engines of one simulated run do their work: everything that one of them waits for passes through here, one
- * moment after another in an order that the seed decides, and here a fault may happen to it. It knows nothing of
- * sessions, and judges nothing.
+ * Schedules the engines of one simulated run. Everything that an engine waits for passes through here, one step at a
+ * time, in an order that the seed decides, and a fault may be injected into it. It does not know about sessions, and
+ * checks nothing.
  */
 
 import type { Clock } from '../../../src/index.js'

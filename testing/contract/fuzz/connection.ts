@@ -50,7 +50,7 @@ export class Connection {
     return this.#closed
   }
 
-  /** What has come and was not asked for. */
+  /** Bytes that arrived without a request. */
   get rest(): string {
     return this.#reader.rest
   }
@@ -59,7 +59,7 @@ export class Connection {
     if (!this.#closed) this.#socket.write(bytes, 'latin1')
   }
 
-  /** The next reply; `closed` where the connection ended before one, `late` where neither came in time. */
+  /** The next reply; `closed` if the connection ended before a reply, `late` if neither came in time. */
   async reply(method: string, withinMs: number = boundMs): Promise<SeenReply | 'closed' | 'late'> {
     const found = await this.#wait(
       () => this.#reader.take(method, this.#closed) ?? (this.#closed ? 'closed' : undefined),

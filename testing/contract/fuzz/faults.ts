@@ -19,7 +19,7 @@ const wrongReplies: Readonly<Record<Fault, (response: Response, request: Request
   },
   hang: () => new Promise(() => {}),
   rejection: async (response) => {
-    void Promise.reject(new Error('Nobody handles this.'))
+    void Promise.reject(new Error('This rejection is not handled.'))
     return response
   },
   leak: async (response) => {

@@ -1,5 +1,5 @@
 // Sends mutated requests to a real server, by sockets, and to the handlers in the process;
-// fails where a reply is wrong.
+// fails if a reply is wrong.
 //
 //   npm run fuzz                                   60 seconds, a random seed
 //   npm run fuzz -- --seconds 600 --seed 7

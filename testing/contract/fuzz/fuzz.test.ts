@@ -29,7 +29,7 @@ const found = {
   field: 'wrong envelope',
   header: 'injected header: x-canary',
   hang: 'hang: no reply within',
-  rejection: 'unhandled rejection: Error: Nobody handles this.',
+  rejection: 'unhandled rejection: Error: This rejection is not handled.',
   leak: 'the heap of the server grew by',
 }
 

@@ -76,7 +76,7 @@ export class HandlerPlayer {
   }
 }
 
-/** The request of a case; `undefined` where the platform refuses to make it. */
+/** The request of a case; `undefined` if the platform refuses to make it. */
 function requestOf(
   { plan, body }: HandlerCase,
   session: string,

@@ -71,7 +71,7 @@ test.each<[string, readonly string[], string]>([
     'type undefined',
   ],
   ['an empty 400 without a server', judge(replyOf(400, '', [])), 'type undefined'],
-  ['a body after HEAD', judge(replyOf(200, '[]'), { method: 'HEAD' }), 'a body where none may be'],
+  ['a body after HEAD', judge(replyOf(200, '[]'), { method: 'HEAD' }), 'a body that must be empty'],
   ['a reply that may be stored', judge(replyOf(204, '', safe.slice(1)), {}, 'strict'), 'without Cache-Control'],
   ['a reply whose type may be guessed', judge(replyOf(204, '', safe.slice(0, 1)), {}, 'strict'), 'nosniff'],
   ['a reply without its request', judge(replyOf(204, '', safe.slice(0, 2)), {}, 'strict'), 'without Chat-Request-Id'],

@@ -14,7 +14,7 @@ export interface SeenReply {
   readonly body: string
 }
 
-/** Which application should have answered, and whether a server stands in front of it. */
+/** Which application should have answered, and whether there is a server in front of it. */
 export interface Served {
   readonly app: AppName
   readonly byServer: boolean
@@ -99,7 +99,7 @@ function judgeSafety(reply: SeenReply): string[] {
 
 function judgeBody(reply: SeenReply, due: DueReply): readonly string[] {
   const { status, body } = reply
-  if (due.method === 'HEAD' || status === 204) return body === '' ? [] : ['a body where none may be']
+  if (due.method === 'HEAD' || status === 204) return body === '' ? [] : ['a body that must be empty']
   if (status === 401) return body === refusalText ? [] : ['a changed reply of authorize']
   if (status === 404 && body === outsideText && due.route === undefined) return []
   const kind = headerOf(reply, 'Chat-Reply')

@@ -20,7 +20,8 @@ export interface RequestPlan {
   readonly route?: FuzzRoute
   readonly expects?: Expectation
   /**
-   * Who opens the session whose ID is put where {@link sessionMark} is; absent where the request names no such session.
+   * The caller that opens the session whose ID replaces {@link sessionMark}; absent if the request names no such
+   * session.
    */
   readonly opener?: string
 }

@@ -48,7 +48,7 @@ export async function streamTurn(
   return { reply, events: new EventReader(reply), session: reply.headers.get('CHAT_SESSION_ID') ?? '' }
 }
 
-/** A few turns of the event loop, in which everything goes on that waits for nothing but itself. */
+/** Waits a few turns of the event loop, so that all work continues that does not wait for the test. */
 export async function letRun(turns = 50): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -21,7 +21,7 @@ export class EventReader {
     this.#reader = reply.body.getReader()
   }
 
-  /** The next event, or `undefined` at the end. Rejects where the connection is cut. */
+  /** The next event, or `undefined` at the end. Rejects if the connection is cut. */
   async next(): Promise<ReadEvent | undefined> {
     while (true) {
       const end = /\r\n\r\n|\n\n|\r\r/.exec(this.#text)

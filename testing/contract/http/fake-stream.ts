@@ -7,7 +7,7 @@ type Piece = IteratorResult<FlowStreamEvent, undefined>
 export class FakeStream implements FlowStream {
   /** The ID of the piece that was read last; set by a test. */
   lastEventId = ''
-  /** How many pieces were asked for. */
+  /** How many pieces were requested. */
   asked = 0
   /** How often the reader left. */
   left = 0

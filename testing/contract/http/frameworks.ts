@@ -22,10 +22,10 @@ export interface FrameworkApp {
 
 const isMissing = !existsSync(new URL('../frameworks/node_modules/express', import.meta.url))
 
-/** Whether the tests are left out: on a laptop without the frameworks. Where `CI` is set they must run, and fail. */
+/** Whether the tests are left out: on a laptop without the frameworks. If `CI` is set they must run, and fail. */
 export const areFrameworksMissing: boolean = process.env.CI === undefined && isMissing
 
-/** What a title says where the tests are left out. */
+/** The title if the tests are left out. */
 export const leftOut: string = areFrameworksMissing
   ? ' (left out: npm ci --prefix testing/contract/frameworks has not run)'
   : ''

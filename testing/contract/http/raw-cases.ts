@@ -16,7 +16,7 @@ export function rawCases(test: TestFunction, serve: Serve): void {
     expect([reply.headers.get('Chat-Reply'), reply.headers.get('Chat-Completed')]).toEqual(['raw', 'false'])
   })
 
-  test('[4.1-8 2.4-2] a plain reply stays in the envelope, a JSON reply is raw: a header says which', async () => {
+  test('[4.1-8 2.4-2] a plain reply stays in the envelope, a JSON reply is raw, and a header shows the format', async () => {
     const send = await serve(createEngine())
     const plain = await typed(send, 'text/plain hello')
     const json = await typed(send, 'application/json {"success":false}')

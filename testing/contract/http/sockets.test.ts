@@ -139,7 +139,7 @@ describe('the session header', () => {
     expect(turns()).toBe(0)
   })
 
-  test('16 KB of it are refused with a sentence where the server takes such headers', async () => {
+  test('16 KB of it are refused with a sentence if the server accepts such headers', async () => {
     const { client, turns } = await setUp({ maxHeaderSize: 65_536 })
     client.write(head(`CHAT_SESSION_ID: ${'x'.repeat(16_384)}`, `Content-Length: ${good.length}`) + good)
     const reply = await client.readReply()

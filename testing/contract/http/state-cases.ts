@@ -37,7 +37,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect([last.headers.get('Chat-Reply'), ...outcomeOf(last)]).toEqual(['raw', 'completed', null])
   })
 
-  test('the state is aborted after a failure of the flow, and running where the engine rolls back: the ID goes on', async () => {
+  test('the state is aborted after a failure of the flow, and running if the engine rolls back: the ID goes on', async () => {
     const send = await serve(createEngine())
     expect(outcomeOf(await typed(send, 'fail'))).toEqual(['aborted', 'FLOW_ERROR'])
     const kept = await serve(createEngine({ onTurnError: 'rollback' }))
@@ -65,7 +65,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(await (await run('Ada')).json()).toMatchObject({ message: 'Where do you live?', session })
   })
 
-  test('a closed engine leaves the state unknown, and none where no ID was sent', async () => {
+  test('a closed engine leaves the state unknown, and sends none without an ID', async () => {
     const { engine, run, send } = await openSession(serve)
     await engine.close()
     expect(outcomeOf(await run('Ada'))).toEqual(['unknown', 'ENGINE_CLOSED'])
@@ -83,7 +83,7 @@ export function stateCases(test: TestFunction, serve: Serve): void {
     expect(outcomeOf(await run('x'.repeat(21)))).toEqual(['none', 'LIMIT_EXCEEDED'])
   })
 
-  test('a new session says why it answers: the one that was named is unknown, has ended, or belongs to somebody else', async () => {
+  test('a new session says why it answers: the named session is unknown, has ended, or belongs to another owner', async () => {
     const send = await serve(createEngine(), {
       authorize: (request) => ({ principal: request.headers.get('x-user') ?? 'ada' }),
     })

@@ -34,8 +34,8 @@ export interface Backend {
   /** A store of another process each time. It must be closed by its engine. */
   open(): Promise<OpenStore>
   /**
-   * The bytes that the backend holds for a session: of texts, and what it takes in the server's
-   * memory where that is known.
+   * The bytes that the backend holds for a session: the bytes of its texts and, if known, the server memory that it
+   * takes.
    */
   storedBytes?(sessionId: string): Promise<{ readonly texts: number; readonly memory?: number }>
   close(): Promise<void>

@@ -1,7 +1,7 @@
 /// <reference types="node" />
 /**
- * The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` there
- * says what is used of them.
+ * The packages of testing/contract/openapi/packages, which `npm ci --prefix` installs. `packages.mjs` in that folder
+ * exports the parts that are used.
  */
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -17,10 +17,10 @@ export const modules: string = fileURLToPath(new URL('packages/node_modules', im
 
 const isMissing = !existsSync(modules)
 
-/** Whether tests are left out: on a laptop without the packages. Where `CI` is set they must run, and fail. */
+/** Whether tests are left out: on a laptop without the packages. If `CI` is set they must run, and fail. */
 export const arePackagesMissing: boolean = process.env.CI === undefined && isMissing
 
-/** What a title says where tests are left out. */
+/** The title if tests are left out. */
 export const leftOut: string = arePackagesMissing
   ? ' (left out: npm ci --prefix testing/contract/openapi/packages has not run)'
   : ''

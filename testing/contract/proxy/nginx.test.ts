@@ -163,7 +163,7 @@ describe.skipIf(isNginxMissing)('nginx as in the example', () => {
     expect([larger.status, larger.headers.get('Chat-Error')]).toEqual([413, null])
   })
 
-  test('sends each session to one of two processes, and to the other one where that is gone, from then on too', async () => {
+  test('sends each session to one of two processes, and to the other one if that is gone, from then on too', async () => {
     const [one, other] = [await setUp(), await setUp()]
     const send = await one.through(example, other.server.port)
     const count = { one: 0, other: 0 }

@@ -14,7 +14,7 @@ import type { StoreKind, StoreOrder } from '../storm/open-store.js'
 /** See above. */
 export interface Backend {
   readonly store: StoreOrder
-  /** Absent where the store is a file. */
+  /** Absent if the store is a file. */
   readonly server: FaultyServer | undefined
   /** Cuts every connection to the server. */
   cut(): void

@@ -6,7 +6,7 @@ export interface KeyedAnswer {
   readonly at: number
   readonly status: number
   readonly contentType: string
-  /** The headers `CHAT_SESSION_ID`, `Chat-Session-State` and `Chat-Error`; empty where absent. */
+  /** The headers `CHAT_SESSION_ID`, `Chat-Session-State` and `Chat-Error`; empty if absent. */
   readonly session: string
   readonly state: string
   readonly code: string
@@ -27,9 +27,9 @@ export interface KeyedTurn extends Omit<TurnRecord, 'answer'> {
 const notStored = 'Saving the aborted session failed'
 
 /**
- * Whether a reply is what the turn left: the flow's reply, or the failure that aborted the session. Any other failure
- * says to send the message again. A client that names no aborted session can tell the two apart; a conflict
- * says nothing of the message.
+ * Whether a reply is the turn's final outcome: the flow's reply, or the failure that aborted the session. Any other
+ * failure asks the client to send the message again. A client that names no aborted session can tell the two apart; a
+ * conflict has nothing to do with the message.
  */
 export function isOutcome(answer: KeyedAnswer): boolean {
   if (isSuccess(answer)) return true

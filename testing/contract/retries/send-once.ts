@@ -14,7 +14,7 @@ export function requestOf(
   return { method: 'POST', headers, body: JSON.stringify({ flowName, message }) }
 }
 
-/** Sends it; `undefined` where no whole reply came within `waitMs`. */
+/** Sends it; `undefined` if no whole reply came within `waitMs`. */
 export async function sendOnce(url: string, request: RequestInit, waitMs: number): Promise<KeyedAnswer | undefined> {
   try {
     const reply = await fetch(url, { ...request, signal: AbortSignal.timeout(waitMs) })

@@ -19,7 +19,7 @@ export class ServedWorkers {
   readonly #order: Omit<RetryOrder, 'name' | 'journal'>
   readonly #onWaiting: (place: number, goOn: () => void) => void
 
-  /** @param onWaiting - Called where a turn waits for `goOn`. Default: none does. */
+  /** @param onWaiting - Called when a turn waits for `goOn`. Default: none does. */
   constructor(
     processes: WorkerProcesses,
     order: Omit<RetryOrder, 'name' | 'journal'>,
@@ -47,12 +47,12 @@ export class ServedWorkers {
     return readJournals(this.#workers.journals)
   }
 
-  /** Where clients send messages to some worker that listens, as far as anybody knows. */
+  /** The address to which clients send messages for any worker that seems to listen. */
   someAddress(random: SeededRandom): Promise<string> {
     return this.#address(() => (this.#byPlace.size === 0 ? undefined : random.pick([...this.#byPlace.values()])))
   }
 
-  /** Where clients send messages to the worker at a place. Waits until it listens. */
+  /** The address of the worker at a place. Waits until it listens. */
   addressAt(place: number): Promise<string> {
     return this.#address(() => this.#byPlace.get(place))
   }

@@ -21,11 +21,11 @@ export interface Nginx {
   close(): Promise<void>
 }
 
-// Debian puts it where only root looks for programs.
+// Debian installs it in a folder that is only in root's path.
 const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
 const binary = folders.map((folder) => join(folder, 'nginx')).find((path) => existsSync(path))
 
-/** Whether tests that need nginx are left out: on a laptop without one. Where `CI` is set they must run, and fail. */
+/** Whether tests that need nginx are left out: on a laptop without one. If `CI` is set they must run, and fail. */
 export const isNginxMissing: boolean = process.env.CI === undefined && binary === undefined
 
 /**

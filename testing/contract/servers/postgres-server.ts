@@ -35,7 +35,7 @@ const isRoot = process.getuid?.() === 0
 const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--pdeathsig=QUIT'] as const
 
 /**
- * Whether tests that need a server are left out: on a laptop without one. Where `CI` is set they must run, and fail.
+ * Whether tests that need a server are left out: on a laptop without one. If `CI` is set they must run, and fail.
  */
 export const isPostgresMissing: boolean = process.env.CI === undefined && binaries === undefined
 
@@ -109,7 +109,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   }
 }
 
-/** Starts a program, as an unprivileged user where this one is root. */
+/** Starts a program, as an unprivileged user if this process runs as root. */
 function run(program: string, words: readonly string[]): ChildProcess {
   const [command, ...rest] = isRoot ? [...asPostgres, program, ...words] : [program, ...words]
   return spawn(command as string, rest, { stdio: ['ignore', 'ignore', 'ignore'], cwd: tmpdir() })

@@ -10,7 +10,7 @@ export interface RedisSentinelGroup {
   readonly name: string
   readonly master: RedisServer
   readonly replica: RedisServer
-  /** Where the Sentinels are. */
+  /** The addresses of the Sentinels. */
   readonly sentinelRootNodes: { readonly host: string; readonly port: number }[]
   /** Ends every server by its own process, and removes their folders. */
   close(): Promise<void>

@@ -37,7 +37,7 @@ export interface RedisServer {
 }
 
 /**
- * Whether tests that need a server are left out: on a laptop without one. Where `CI` is set they must run, and fail.
+ * Whether tests that need a server are left out: on a laptop without one. If `CI` is set they must run, and fail.
  */
 export const isRedisMissing: boolean = process.env.CI === undefined && !onPath('redis-server')
 

@@ -182,7 +182,7 @@ async function count({ messages, origin }: ModelRequest): Promise<ModelResponse>
   return { parts: [{ type: 'text', text: answerTo(messages.length, photos, lost) }], usage }
 }
 
-/** What the model answers to so many messages, of which so many have a photo, or one whose bytes were removed. */
+/** The model's answer to this many messages, some of them with a photo, or with a photo whose bytes were removed. */
 export function answerTo(messages: number, photos: number, lost: number): string {
   const seen = photos === 0 && lost === 0 ? '' : `, saw ${photos}, missed ${lost}`
   return `heard ${messages}${seen}`

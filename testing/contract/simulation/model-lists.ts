@@ -41,7 +41,7 @@ export function bytesOfLists({ turns, memory, attachments = [] }: ModelSession):
   return bytesOfTurns(turns) + bytesOf(memory) + bytesOf(attachments)
 }
 
-/** The session within the limits; `undefined` where what the turn added is too much. */
+/** The session within the limits; `undefined` if the turn added too much. */
 export function withinLimits(session: ModelSession, limits: ModelLimits): ModelSession | undefined {
   let fits = eachWithin(session, limits)
   const most = limits.maxSessionBytes - sizeOf(session.steps) - sizeOf(session.context)

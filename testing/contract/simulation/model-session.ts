@@ -32,7 +32,7 @@ export interface TakenTurn {
   readonly photo?: string | undefined
 }
 
-/** The turn that made a session what it is now, as it was asked for: all but its photo. */
+/** The request of the session's last turn, without its photo. */
 export function lastTurnOf({ turns }: ModelSession): TakenTurn {
   const { message = '', id = '' } = turns.at(-1) ?? {}
   return { message, id }

@@ -16,13 +16,13 @@ export interface ModelTurn {
   readonly step: string
 }
 
-/** A stored session. Values are never changed: an object's identity stands for its revision. */
+/** A stored session. Values are never changed: an object's identity represents its revision. */
 export interface ModelSession {
   readonly flow: FlowName
   readonly owner: string | undefined
   readonly status: 'running' | 'completed' | 'aborted' | 'lost'
   readonly step: string | null
-  /** The content type of the step's replies, where a move set one. */
+  /** The content type of the step's replies, if a move set one. */
   readonly contentType: string | undefined
   readonly context: Readonly<Record<string, unknown>>
   readonly steps: SessionDocument['flow']['steps']

@@ -70,7 +70,7 @@ export function ownerNamedBy({ by }: { readonly by: Caller }): string | undefine
   return by === 'owner' ? undefined : 'stranger'
 }
 
-/** Whether somebody else than its owner asks for a session. */
+/** Whether a caller other than its owner asks for a session. */
 export function isForeign(action: Action | undefined): boolean {
   return action !== undefined && 'by' in action && action.place !== 'new' && action.by !== 'owner'
 }

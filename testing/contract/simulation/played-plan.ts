@@ -36,7 +36,7 @@ export interface PlayedPlan {
 /** In place of an ID that no reader has learnt. */
 export const unheardOf = 'unheard-of'
 
-/** The session that an action asked for. */
+/** The session that an action requested. */
 export function askedFor({ plan, sessions }: Pick<PlayedPlan, 'plan' | 'sessions'>, index: number): string | undefined {
   const action = plan.actions[index]
   const site = siteOf(plan, index)
@@ -44,7 +44,7 @@ export function askedFor({ plan, sessions }: Pick<PlayedPlan, 'plan' | 'sessions
   return 'place' in action && action.place === 'new' ? undefined : (sessions.get(site) ?? unheardOf)
 }
 
-/** The session that an action asked for, or that it began and others could learn of. */
+/** The session that an action requested, or that it began and others could find out about. */
 export function sessionOf({ plan, sessions }: PlayedPlan, index: number): string | undefined {
   return sessions.get(siteOf(plan, index) ?? -1)
 }
@@ -90,7 +90,7 @@ export function rareOutcomes(played: PlayedPlan): string[] {
   ]
 }
 
-/** Whether the turn that started a session had no answer yet when an action asked for that session. */
+/** Whether the turn that started a session had no answer yet when an action requested that session. */
 function isEarly({ plan, spans }: PlayedPlan, index: number): boolean {
   const action = plan.actions[index]
   if (action === undefined || !('place' in action) || action.place !== 'learnt') return false

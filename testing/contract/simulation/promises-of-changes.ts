@@ -31,7 +31,7 @@ export function checkChange(played: PlayedPlan, effect: Effect): void {
   }
 }
 
-/** Somebody who may has asked for it. */
+/** A permitted caller has asked for it. */
 function checkDeleted(played: PlayedPlan, { sessionId, tick, by }: Effect): void {
   const mayBeDeleted = played.plan.actions.some(
     (action, index) =>

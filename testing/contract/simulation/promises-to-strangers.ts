@@ -18,7 +18,7 @@ export function checkStranger(played: PlayedPlan, index: number): void {
   for (const [other, message] of played.messages.entries()) {
     if (other === index || message === '' || message === played.messages[index]) continue
     const token = new RegExp(`\\b${message.split(' ')[1]}\\b`)
-    expect(JSON.stringify(answer.response), 'what somebody else said').not.toMatch(token)
+    expect(JSON.stringify(answer.response), 'what another caller said').not.toMatch(token)
   }
 }
 

@@ -94,7 +94,7 @@ export class ReferenceModel {
     return { ...outcome, sessionState: this.#stateAfter(outcome, call), restarted }
   }
 
-  /** Why the session that was asked for cannot go on, if it cannot. */
+  /** Why the requested session cannot continue, if it cannot. */
   #whyRestarted({ sessionId, owner }: TurnCall): TurnOutcome['restarted'] {
     if (sessionId === undefined) return undefined
     const found = this.sessions.get(sessionId)
@@ -219,8 +219,8 @@ export class ReferenceModel {
   }
 
   /**
-   * What is stored after the reply, of a session that is loaded anew. If it cannot be, only the summary is lost, and if
-   * that is known what it has cost is kept.
+   * Stores the summary after the reply, in a session that is loaded again. If that fails, only the summary is lost, and
+   * a second save stores its cost, if the session can be loaded.
    */
   #summarize(id: string, session: ModelSession): void {
     const { compaction } = this.#rules

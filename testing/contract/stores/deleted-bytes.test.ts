@@ -120,7 +120,7 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
     await store.close()
   })
 
-  test('makes it so also where it could only be opened later', async () => {
+  test('does so even if the file could only be opened later', async () => {
     const path = join(folder, 'later', 'mode.sqlite')
     const keyv = await createSqliteKeyv(path)
     const store = new KeyvSessionStore({ keyv })

@@ -56,7 +56,7 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       expect(await driver().read(newKey(), ['a'], 'r1')).toBeUndefined()
     })
 
-    test('is done without a change where the new revision is stored already, whatever it carries', async () => {
+    test('is done without a change if the new revision is already stored, whatever it contains', async () => {
       const key = newKey()
       const first = swapOf(key, { head: 'first', chunks: [['a', '1']], ttlMs: 60_000 })
       await driver().swap(first)

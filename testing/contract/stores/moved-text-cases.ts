@@ -67,7 +67,7 @@ export function movedTextCases(backend: () => MovedTextBackend): void {
     await expectRefused(id, { head: after.head ?? '' }, 'its head cannot be read')
   })
 
-  test('a chunk of another session is refused, also where its revision is the same', async () => {
+  test('a chunk of another session is refused, even if its revision is the same', async () => {
     const [{ id }, { after }] = [await twoTurns(), await twoTurns()]
     await expectRefused(id, { 'history#1': after['history#1'] ?? '' }, 'chunk 1 of its list history cannot be read')
   })

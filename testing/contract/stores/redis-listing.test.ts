@@ -88,7 +88,7 @@ describe.skipIf(isRedisMissing)('listings over Redis', () => {
     const document = owned('one', 'ada', new Date().toISOString())
     await store.create(document)
     await store.delete('one')
-    // As where the process ended between the two commands: the set has it, and there is no session yet.
+    // As if the process ended between the two commands: the set has the session, which does not exist yet.
     const keyv = await createRedisKeyv(server.url, { namespace: 'early' })
     const driver = createRedisDriver(keyv)
     const taken: string[] = []

@@ -29,7 +29,7 @@ vi.mock('@keyv/sqlite', () => loadSqlitePackage())
 
 const allFail = { create: 'fails', append: 'fails', replace: 'fails', abort: 'fails', delete: 'fails' } as const
 
-/** Where pages are not quite full, a long turn does not fit, and what marks the session as aborted may. */
+/** If pages are not quite full, a long turn does not fit, but the mark of an aborted session may. */
 const mayAbort = {
   create: 'may abort',
   append: 'may abort',

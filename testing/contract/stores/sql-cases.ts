@@ -15,7 +15,7 @@ export interface SqlBackend {
   readonly kind: 'sqlite' | 'postgres'
   /** A driver over a new connection. */
   open(table: string): Promise<SqlSessionDriver>
-  /** Where other processes find the same data. */
+  /** The address at which other processes find the same data. */
   place(): string
   /** How many rows a table holds, past the driver. */
   countRows(table: string): Promise<number>

@@ -9,7 +9,7 @@ import type KeyvSqlite from '@keyv/sqlite'
 const folder = new URL('../sqlite/', import.meta.url)
 const isMissing = !existsSync(new URL('node_modules/sqlite3/build/Release/node_sqlite3.node', folder))
 
-/** Whether tests that need it are left out: on a laptop without it. Where `CI` is set they must run, and fail. */
+/** Whether tests that need it are left out: on a laptop without it. If `CI` is set they must run, and fail. */
 export const isSqliteMissing: boolean = process.env.CI === undefined && isMissing
 
 /** The adapter's class, as `@keyv/sqlite` exports it. */

@@ -9,7 +9,7 @@ export interface FaultTargets {
   killWorker(place: number): Promise<void>
   /** Cuts connections. */
   cut(): void
-  /** The server of the store; absent where the store is a file. */
+  /** The server of the store; absent if the store is a file. */
   readonly server: FaultyServer | undefined
 }
 

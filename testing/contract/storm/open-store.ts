@@ -21,7 +21,7 @@ export type StoreKind =
   /** Broken on purpose: it shows that the loss is seen. */
   | 'redis-where-the-last-write-wins'
 
-/** Where a store is: an address, for Upstash with a token after a blank, or the path of a file. */
+/** The location of a store: an address, for Upstash with a token after a blank, or the path of a file. */
 export interface StoreOrder {
   readonly kind: StoreKind
   readonly place: string

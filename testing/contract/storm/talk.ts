@@ -38,7 +38,7 @@ export const attachmentTurns = 2
 
 /**
  * Milliseconds within which every turn is answered: its wait for the session, its work, its commit (three times the
- * store's timeout), and where that failed the save that marks the session as aborted.
+ * store's timeout), and if that failed, the save that marks the session as aborted.
  */
 export const longestTurnMs: number = 2 * stormLimits.turnTimeoutMs + 2 * 3 * stormLimits.storeTimeoutMs
 
@@ -54,7 +54,7 @@ const echo: ModelProviderAdapter = {
   }),
 }
 
-/** What the step counts: it stays where the turns themselves are cut. */
+/** What the step counts: it stays even if the turns themselves are cut. */
 export interface Counts {
   turns: number
   /** By sender: the number of the last message, of the senders that were received last. */

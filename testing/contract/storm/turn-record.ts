@@ -4,12 +4,12 @@
 export interface TurnRecord {
   /** Unique; it begins with the slot. */
   readonly message: string
-  /** The conversation that it is meant for. Its session changes where one ended: a slot then goes on in a new one. */
+  /** The conversation that it is meant for. Its session changes when one ended: a slot then continues in a new one. */
   readonly slot: string
-  /** The session that was asked for; empty for a new one. */
+  /** The requested session; empty for a new one. */
   readonly asked: string
   readonly sentAt: number
-  /** Absent where the process was killed before the answer came. */
+  /** Absent if the process was killed before the answer came. */
   readonly answer?: TurnAnswer
 }
 

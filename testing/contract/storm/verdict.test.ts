@@ -57,7 +57,7 @@ describe('nothing is wrong', () => {
     })
   })
 
-  test('where two turns were under way at once, in either order', () => {
+  test('if two turns ran at once, in either order', () => {
     const late = turnOf('b', 2, { sentAt: 0, answer: { ...refused, at: 50, outcome: 'acknowledged', reply: '2: b' } })
     expect(kindsOf([turnOf('a', 1), late], sessionOf(['a', 'b']))).toEqual([])
     const first = { ...late, asked: '', answer: { ...late.answer, reply: '1: b' } } as TurnRecord

@@ -14,7 +14,7 @@ export type ViolationKind =
   | 'doubled'
   /** A turn stands before one that was acknowledged before it was sent. */
   | 'misordered'
-  /** A turn stands in a session that it was not meant for, or was never sent. */
+  /** A turn is in a session that it was not meant for, or was never sent. */
   | 'mixed'
   /** The numbers of a history are not consecutive up to the last turn. */
   | 'misnumbered'
@@ -216,7 +216,7 @@ function isCut(session: SessionDocument, { reply }: TurnAnswer): boolean {
 }
 
 /**
- * Of two acknowledged turns with the same number in one session, one has replaced the other: also where both are cut.
+ * If two acknowledged turns in one session have the same number, one has replaced the other, even if both were cut.
  */
 function sameNumbers(turns: readonly TurnRecord[], sessions: ReadonlyMap<string, SessionDocument>): Violation[] {
   const found: Violation[] = []

@@ -23,10 +23,10 @@ import { GatedModel } from '../http/gated-model.js'
 
 const isMissing = !existsSync(new URL('node_modules/ai-5', import.meta.url))
 
-/** Whether the tests are left out: on a laptop without the packages. Where `CI` is set they must run, and fail. */
+/** Whether the tests are left out: on a laptop without the packages. If `CI` is set they must run, and fail. */
 export const arePackagesMissing: boolean = process.env.CI === undefined && isMissing
 
-/** What a title says where the tests are left out. */
+/** The title if the tests are left out. */
 export const leftOut: string = arePackagesMissing
   ? ' (left out: npm ci --prefix testing/contract/ui-message has not run)'
   : ''

@@ -367,7 +367,7 @@ describe('outcomes that are not the expected ones', () => {
       { text: 'a', key: 'k' },
     ])
     expect(() => conversation.expectReplies(['One.', { replayed: false }])).toThrow(
-      'Message 2, "a": Expected a turn of its own, but it got the reply of another message.',
+      'Message 2, "a": Expected its own turn, but it got the reply of another message.',
     )
     await conversation.atOnce(['b', 'c'])
     expect(() => conversation.expectReplies(['Two.', {}])).toThrow(

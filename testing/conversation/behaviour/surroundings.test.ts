@@ -1,5 +1,5 @@
 /**
- * What fails around the turns, in code that the test gave to the conversation: the failure says where in the
+ * Failures around the turns, in code that the test passed to the conversation: the failure says where in the
  * conversation it is.
  */
 import { describe, expect, test, vi } from 'vitest'

@@ -66,7 +66,7 @@ function outcomeProblem(turn: ConversationTurn, expected: ExpectedOutcome): Prob
   if (problem !== undefined || replayed === (turn.reply.replayed === true)) return problem
   const but = replayed
     ? 'the reply of an earlier turn, but it was run'
-    : 'a turn of its own, but it got the reply of another message'
+    : 'its own turn, but it got the reply of another message'
   return { text: `Expected ${but}.` }
 }
 

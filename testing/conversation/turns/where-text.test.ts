@@ -1,4 +1,4 @@
-// Where a failure says that it is: the line above the transcript.
+// The place that a failure names: the line above the transcript.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {

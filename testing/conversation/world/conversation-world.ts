@@ -47,7 +47,7 @@ export class ConversationWorld {
   steps: readonly string[] = []
   /** The last sent requests, in their order. */
   requests: readonly RequestSoFar[] = []
-  /** The engine over the data: makes it, and others after it. */
+  /** Makes the engines over the data, one after the other. */
   readonly engines: ConversationEngines
   readonly #options: ConversationWorldOptions
   readonly #data: ConversationData

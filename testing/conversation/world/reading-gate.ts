@@ -1,7 +1,7 @@
 /**
  * Makes models answer only while a test reads. An engine runs ahead of its reader, as far as its buffer allows, so a
- * short turn would end before a test had read its first word. Behind this gate a model says nothing that the test has
- * not asked for. `conversation/world/turn-driver.ts` opens and shuts it.
+ * short turn would end before a test had read its first word. Behind this gate a model sends only text that the test
+ * has requested. `conversation/world/turn-driver.ts` opens and shuts it.
  */
 
 /** A gate that is open, unless a turn is read event by event. */

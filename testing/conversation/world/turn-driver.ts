@@ -159,7 +159,7 @@ export class TurnDriver {
       const delay = this.#nextDelay()
       if (delay !== undefined) idleRounds = 0
       if (delay?.isCertain === true) await this.#clock.advance(delay.ms)
-      // Only up to the deadline that ends it, whichever that is.
+      // Only up to the deadline that ends it.
       else if (delay !== undefined) await this.#clock.runUntil(settled, { withinMs: delay.ms }).catch(() => undefined)
       await nextLook(settled, idleRounds)
     }

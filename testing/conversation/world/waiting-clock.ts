@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../../src/index.js'
 
-/** A clock that knows who waits. */
+/** A clock that records which code waits for it. */
 export class WaitingClock implements Clock {
   readonly #clock: Clock
   readonly #due = new Set<{ readonly at: number }>()

@@ -22,7 +22,7 @@ export async function outcomeOf(operation: () => Promise<unknown>): Promise<Outc
   try {
     return { kind: 'done', value: await operation() }
   } catch (error) {
-    // By the marker and the code, not by the class: the store may use another copy of the package.
+    // Checks the marker and the code, not the class: the store may use another copy of the package.
     const code = FlowError.isInstance(error) ? error.code : undefined
     const kind = code === 'SESSION_CONFLICT' ? 'conflict' : code === 'SESSION_FLOW_INVARIANT' ? 'invariant' : 'trouble'
     return { kind, error }
@@ -38,8 +38,8 @@ export function describeOutcome(outcome: Outcome): string {
 }
 
 /**
- * `work`, or a failure that says what hung: after `deadlineMs` in which no call has settled. However long the work
- * takes on a busy machine, it is not hanging while its calls settle.
+ * Runs `work`. Fails, and names the call that hung, after `deadlineMs` in which no call has settled. While its calls
+ * settle, the work is not hanging, no matter how long it takes on a busy machine.
  */
 export async function withDeadline<T>(
   work: Promise<T>,

@@ -1,10 +1,10 @@
-/** Reads a stream to its end, and checks the form that every stream has. */
+/** Reads a stream to its end, and checks that it has the form that every stream must have. */
 import type { ModelStreamPart } from '../../../src/index.js'
 import { ensure, fail } from '../cases/failure.js'
 import { inShort } from '../cases/same-json.js'
 import type { OpenStream, StreamedReply } from './suite-case.js'
 
-/** What the stream sent. Fails if it does not end with one `finish`, or sends something that is not a piece. */
+/** The pieces of the stream. Fails if it does not end with one `finish`, or sends something that is not a piece. */
 export async function readStream(stream: OpenStream): Promise<StreamedReply> {
   const texts: string[] = []
   const thoughts: string[] = []
@@ -33,7 +33,7 @@ export async function readToText(stream: OpenStream): Promise<string> {
   }
 }
 
-/** Reads the words before a failure: the next piece of the stream never comes. */
+/** Reads the words before a failure, after which no piece comes. */
 export async function readFirstWords(stream: OpenStream): Promise<void> {
   let text = ''
   while (text.trim() !== 'It is') {
@@ -42,7 +42,7 @@ export async function readFirstWords(stream: OpenStream): Promise<void> {
   }
 }
 
-/** The error of the rest of the stream. */
+/** The error with which the rest of the stream fails. */
 export async function readToFailure(stream: OpenStream): Promise<unknown> {
   for (;;) {
     let piece: IteratorResult<ModelStreamPart, unknown>

@@ -119,7 +119,7 @@ export const streamCases: readonly ModelSuiteCase[] = [
       const subject = await bench.open([{ text: 'Yes.' }])
       const stream = bench.stream(subject)
       await new Promise((resolve) => setTimeout(resolve, 0))
-      ensure(subject.asked().length === 0, 'no request before a piece was asked for', subject.asked().length)
+      ensure(subject.asked().length === 0, 'no request before a piece was requested', subject.asked().length)
       await readStream(stream)
       ensure(subject.asked().length === 1, 'one request', subject.asked().length)
     },

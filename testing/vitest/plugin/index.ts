@@ -1,6 +1,6 @@
 /**
  * The entry point `turnkeeper/testing/vitest/plugin`: vitest runs `*.scenario.md` files. It imports nothing of vitest,
- * because the configuration that it is used in is loaded where vitest itself cannot be.
+ * because the configuration that uses it is loaded before vitest itself can be.
  *
  * @module turnkeeper/testing/vitest/plugin
  */
@@ -50,7 +50,7 @@ export function scenarios(): ScenarioPlugin {
 
 /** The module that a file names; `undefined` if the file cannot be read, which its tests report. */
 async function setupIn(text: string, file: string): Promise<string | undefined> {
-  // Loaded late: a configuration must not load the engine, of which this has the check of names.
+  // Loaded late: a configuration must not load the engine, which this module's check of names needs.
   const { readDocument } = await import('../../scenarios/read-scenarios.js')
   try {
     return readDocument(text, file).setup

@@ -3,7 +3,7 @@ import { type ScenarioPluginContext, scenarios } from './index.js'
 
 const { transform } = scenarios()
 
-/** The code that is made of a file, where these modules exist. */
+/** The code that the plugin makes from a file, if these modules exist. */
 async function codeOf(text: string, id: string, modules: readonly string[]): Promise<string | undefined> {
   const context: ScenarioPluginContext = {
     resolve: async (source) => (modules.includes(source) ? { id: `/app/${source}` } : null),

@@ -43,7 +43,7 @@ interface Hooks {
   readonly tool?: () => unknown
 }
 
-/** A flow whose step and flow do this where a model did not answer, for whichever reason. */
+/** A flow whose step and flow do this if a model did not answer, for any reason. */
 function hooked(acts: readonly Act[], { ofStep, ofFlow, more = [], tool }: Hooks, options: FlowEngineOptions = {}) {
   class Hooked extends Talk {
     override tools() {

@@ -1,4 +1,4 @@
-// Calls of one answer: together where every tool says `parallel`, otherwise one after the other.
+// Calls of one answer: at the same time if every tool sets `parallel`, otherwise one after the other.
 import { describe, expect, test } from 'vitest'
 import { gate, never } from '../../../../testing/contract/engine-harness.js'
 import { flowOf, lines, place, upTo } from '../../../../testing/contract/test-flows.js'

@@ -1,18 +1,18 @@
 /**
- * What `KeyvSessionStore` needs of a backend: one compare-and-swap, and reads that see one moment. A driver decides how
- * its backend stores a session. It does not interpret the texts, and does not decide what a conflict means.
+ * What a backend must do for `KeyvSessionStore`: one compare-and-swap, and reads that each see a single moment. A
+ * driver decides how its backend stores a session. It neither interprets the texts nor decides what a conflict means.
  *
- * A session is a head, which each save replaces, and chunks, which are added, and removed where the document lost what
- * they hold. A chunk is never changed. The head counts the chunks of each list. Texts are opaque: they may be
+ * A session has a head, which each save replaces, and chunks. A save adds chunks, and removes those whose entries the
+ * document no longer has; it never changes one. The head counts the chunks of each list. Texts are opaque: they may be
  * compressed or encrypted.
  */
 import type { SessionStoreGuarantees, SessionSummary } from '../../../session/session-store.js'
 
-/** The head of a stored session, and the chunks that were asked for. */
+/** The head of a stored session, and the requested chunks. */
 export interface StoredHead {
   readonly revision: string
   readonly head: string
-  /** The chunks that were asked for, in that order; `undefined` for one that is not stored. */
+  /** The requested chunks, in the order of the request; `undefined` for one that is not stored. */
   readonly chunks: readonly (string | undefined)[]
 }
 
@@ -24,15 +24,15 @@ export interface StoredSession {
   readonly chunks: ReadonlyMap<string, string>
 }
 
-/** Whose session it is, and since when: what a driver needs to find the sessions of an owner. Neither ever changes. */
+/** The owner and creation time of a session, by which a driver finds an owner's sessions. Neither ever changes. */
 export interface SessionOwner {
-  /** A key like those of sessions, made of a digest of the owner. Two owners have different ones. */
+  /** A key made from a digest of the owner. Two owners never have the same key. */
   readonly ownerKey: string
   /** As in the document. */
   readonly createdAt: string
 }
 
-/** What a head says about its session. */
+/** The facts about a session that its head contains. */
 export interface ListedSession extends Partial<SessionOwner> {
   readonly key: string
   readonly summary: SessionSummary
@@ -40,17 +40,15 @@ export interface ListedSession extends Partial<SessionOwner> {
 
 /** Which sessions a driver lists. */
 export interface SessionListing {
-  /** What the keys of all sessions begin with; others may begin with it too. */
+  /** The prefix of all session keys. Other keys may have it too. */
   readonly prefix: string
   /** Only sessions of this owner. Default: all. */
   readonly ownerKey: string | undefined
-  /** The most sessions of a page. */
+  /** The maximum number of sessions on a page. */
   readonly limit: number
-  /** That of the page before; `undefined`: the first page. */
+  /** The cursor that the previous page returned; `undefined`: the first page. */
   readonly cursor: string | undefined
-  /**
-   * What a head says; `unreadable` where it cannot be read, `undefined` where it belongs to no session of this store.
-   */
+  /** Reads a head. Resolves to `unreadable` if it cannot, and to `undefined` if this store has no such session. */
   read(key: string, stored: Pick<StoredHead, 'revision' | 'head'>): Promise<ListedSession | 'unreadable' | undefined>
 }
 
@@ -61,7 +59,7 @@ export interface SessionListing {
  */
 export type ListedPage = {
   readonly sessions: readonly ListedSession[]
-  /** As `SessionStore.list` says. Default 0. */
+  /** See `SessionStore.list`. Default 0. */
   readonly unreadable?: number
   readonly cursor?: string
 }
@@ -69,95 +67,96 @@ export type ListedPage = {
 /** One compare-and-swap. */
 export interface SessionSwap {
   readonly key: string
-  /** The revision that must be stored; `undefined` where nothing may be. */
+  /** The revision that must be stored now; `undefined` if nothing may be stored. */
   readonly expectedRevision: string | undefined
   readonly revision: string
   readonly head: string
-  /** Chunks to store, by name, in place of those that are there. */
+  /** Chunks to store. A chunk replaces a stored one with the same name. */
   readonly chunks: readonly (readonly [name: string, text: string])[]
   /**
-   * Names of stored chunks that no longer belong to the session: to be removed in the same step. None of them is in
-   * `chunks`. A driver that ignores them keeps texts that no load uses, until the session is deleted or replaced.
+   * Names of stored chunks that no longer belong to the session and must be removed in the same step. None of them is
+   * in `chunks`. A driver that ignores them keeps texts that no load uses, until the session is deleted or replaced.
    */
   readonly removed: readonly string[]
-  /** Whether all chunks are removed that are not in `chunks`. Then `removed` is empty. */
+  /** Whether to remove all chunks that are not in `chunks`. If so, `removed` is empty. */
   readonly replacesChunks: boolean
   /** Milliseconds until the session expires, counted by the backend's clock from this write; `undefined`: never. */
   readonly ttlMs: number | undefined
   /**
-   * Whose session it is, for a driver that lists; it resolves to `undefined` where the session has no
-   * owner. Default: nobody asks.
+   * Returns the session's owner, for a driver that lists sessions. Resolves to `undefined` if the session has no owner.
    */
   readonly owner?: () => Promise<SessionOwner | undefined>
   /**
-   * When the session expires at the latest, whatever `ttlMs` says: milliseconds since 1970, by the backend's clock.
-   * Default: never. Where a driver ignores it, the store removes such a session when it is loaded next.
+   * The latest time at which the session expires, regardless of `ttlMs`: milliseconds since 1970, by the backend's
+   * clock. Default: never. If a driver ignores it, the store removes the expired session at its next load.
    */
   readonly expiresBy?: number | undefined
   /**
-   * Optional: a driver whose backend replicates calls it where the swap took effect on too few replicas. Where the swap
-   * rejected, it is called when the session is read next and the swap turns out to have taken effect.
+   * Optional: a driver with a replicated backend calls it if the swap took effect on too few replicas. If the swap
+   * rejected, the driver calls it at the session's next read, if the swap turns out to have taken effect.
    */
   readonly onUnderReplicated?: (replicas: number, wanted: number) => void
 }
 
-/** Whether the backend stored what it was given (or had stored it before), or holds another revision. */
+/** `done`: the backend has stored the new revision, now or earlier. `conflict`: it holds another revision. */
 export type SwapOutcome = 'done' | 'conflict'
 
 /** The driver of one kind of backend. Every failure rejects; a backend that is down is never a missing session. */
 export interface SessionDriver {
   readonly guarantees: SessionStoreGuarantees
   /**
-   * The head and some chunks, as they were at one moment; `undefined` where nothing is stored.
+   * Reads the head and some chunks as they were at one moment; `undefined` if nothing is stored.
    *
-   * @param chunks - Names of chunks, stored or not.
-   * @param knownRevision - A driver may ignore it. Where this is the stored revision, the caller needs nothing else,
-   * because a revision is never used twice under a key: the head may be an empty text then, and the list of chunks
-   * empty. Compare whole revisions.
+   * @param chunks - Names of chunks, which need not be stored.
+   * @param knownRevision - The revision that the caller already has. If it is the stored revision, the head may be an
+   * empty text and the list of chunks empty, because a revision is never used twice under a key. Compare whole
+   * revisions. A driver may ignore this.
    */
   read(key: string, chunks: readonly string[], knownRevision?: string): Promise<StoredHead | undefined>
-  /** The whole session, as it was at one moment; `undefined` where nothing is stored. */
+  /** Reads the whole session as it was at one moment; `undefined` if nothing is stored. */
   readAll(key: string): Promise<StoredSession | undefined>
-  /** Stores everything or nothing. `done`, without a change, where the stored revision equals the new one already. */
+  /**
+   * Stores everything or nothing. If the stored revision already equals the new one, returns `done` without a change.
+   */
   swap(swap: SessionSwap): Promise<SwapOutcome>
   /**
-   * Removes a session, unreadable ones included; `done` where nothing is stored.
+   * Removes a session, even an unreadable one; `done` if nothing is stored.
    *
-   * @param expectedRevision - Default: whatever is stored.
-   * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. It is
-   * called before the session is removed, because it may read the session; it resolves to `undefined`,
-   * too, where nobody can know.
+   * @param expectedRevision - Default: any revision.
+   * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. Call it
+   * before removing the session, because it may read the session. It also resolves to `undefined` if the owner cannot
+   * be read.
    */
   remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome>
   /**
-   * Removes every expired session and claim, by the backend's clock, and resolves to the number of sessions. Absent
-   * where the backend removes them by itself.
+   * Removes every session and claim that has expired by the backend's clock. Resolves to the number of sessions. Absent
+   * if the backend removes them itself.
    */
   purgeExpired?(): Promise<number>
   /**
-   * Optional: keeps `sessionId` under `key`, unless another session ID is kept under it, and returns the one that is
-   * kept. Both in one step of the backend. Keys of claims differ from those of sessions. Without it
-   * the store has no `claim`.
+   * Optional: stores `sessionId` under `key`, unless the key already holds a session ID, and returns the ID that the
+   * key holds; both in one step of the backend. A claim's key is never a session's key. Without it the store has no
+   * `claim`.
    *
-   * @param ttlMs - Milliseconds for which it is kept, by the backend's clock.
+   * @param ttlMs - Milliseconds until the claim expires, by the backend's clock.
    */
   claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
   /**
-   * Optional: waits until the lease of `key` is free, and takes it. Returns a function that gives it back. Keys of
-   * leases differ from all others. Without it the store has no `lease`.
+   * Optional: waits until the lease of `key` is free, and takes it. Returns a function that releases it. A lease's key
+   * is never used for anything else. Without it the store has no `lease`.
    *
-   * @param ttlMs - Milliseconds after which the lease of a holder that died is free. A driver that has a
-   * setting of its own uses that.
-   * @param signal - Ends the wait: it then rejects.
+   * @param ttlMs - Milliseconds after which a lease is free again if its holder died. A driver with its own setting
+   * uses that instead.
+   * @param signal - Ends the wait; the promise then rejects.
    */
   lease?(key: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
   /**
-   * Optional: one page of the stored sessions, as `SessionStore.list` says; filters other than the owner are the
-   * store's. Without it the store has no `list`.
+   * Optional: one page of the stored sessions, as in `SessionStore.list`. The store applies all filters except the
+   * owner. Without it the store has no `list`.
    *
    * @throws `InvalidInputError` for a cursor that the driver did not make.
    */
   list?(listing: SessionListing): Promise<ListedPage>
-  /** Ends connections and timers. Calls after it reject; nothing reconnects. */
+  /** Ends connections and timers. Later calls reject; nothing reconnects. */
   close(): Promise<void>
 }

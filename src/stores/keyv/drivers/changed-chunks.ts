@@ -1,7 +1,7 @@
-/** The chunks of a session after a swap, for drivers that keep them in a Map or read them into one. */
+/** Applies a swap to the chunks of a session, for drivers that have the chunks in a Map. */
 import type { SessionSwap } from '../driver/session-driver.js'
 
-/** Makes the changes of a swap in `chunks`, the stored ones by name, and returns it. */
+/** Applies the changes of a swap to `chunks`, the stored chunks by name, and returns it. */
 export function changeChunks(chunks: Map<string, string>, swap: SessionSwap): Map<string, string> {
   if (swap.replacesChunks) chunks.clear()
   for (const [name, text] of swap.chunks) chunks.set(name, text)

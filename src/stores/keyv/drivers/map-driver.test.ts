@@ -26,7 +26,7 @@ describe('the Map driver', () => {
     () => createMapDriver(map),
   )
 
-  test('adds chunks, and replaces the others where the swap says so', async () => {
+  test('adds chunks, and replaces the others if the swap says so', async () => {
     const driver = createMapDriver(new Map())
     expect(await driver.swap(swapOf())).toBe('done')
     const second = swapOf({ expectedRevision: '1-a', revision: '2-a', head: 'head 2', chunks: [['list#1', 'second']] })
@@ -40,7 +40,7 @@ describe('the Map driver', () => {
     expect([...((await driver.readAll('k'))?.chunks ?? [])]).toEqual([['list#0', 'other']])
   })
 
-  test('a swap that was done already changes nothing', async () => {
+  test('a swap that was already done changes nothing', async () => {
     const driver = createMapDriver(new Map())
     await driver.swap(swapOf())
     expect(await driver.swap(swapOf({ head: 'another' }))).toBe('done')
@@ -51,7 +51,7 @@ describe('the Map driver', () => {
     expect(await driver.remove('k', '1-a')).toBe('done')
   })
 
-  test('a session is gone when its time is over, counted from its last save', async () => {
+  test('a session expires after its time to live, counted from its last save', async () => {
     vi.useFakeTimers()
     const driver = createMapDriver(new Map())
     await driver.swap(swapOf({ ttlMs: 100 }))
@@ -66,7 +66,7 @@ describe('the Map driver', () => {
     expect(await driver.swap(swapOf({ expectedRevision: '2-a', revision: '3-a' }))).toBe('conflict')
   })
 
-  test('is closed for good, and leaves the Map as it is', async () => {
+  test('stays closed, and does not change the Map', async () => {
     const map = new Map()
     const driver = createMapDriver(map)
     await driver.swap(swapOf())

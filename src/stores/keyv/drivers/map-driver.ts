@@ -1,6 +1,5 @@
 /**
- * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and
- * sessions are lost with it.
+ * Sessions in the Map that a Keyv without an adapter uses: swaps work within this process, and sessions end with it.
  */
 import { MemoryClaims } from '../../claims/claims.js'
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../driver/session-driver.js'
@@ -11,7 +10,7 @@ interface MapRecord {
   readonly revision: string
   readonly head: string
   readonly chunks: Map<string, string>
-  /** In the time of `performance`: the Map does not outlive the process. */
+  /** In the time of `performance.now()`: the Map does not outlive the process. */
   readonly expiresAt: number
 }
 

@@ -1,20 +1,21 @@
 /**
- * A page of a backend that can only give all its keys: they are sorted, so that each session is on exactly one page.
+ * Makes pages for a backend that can only return all its keys. The keys are sorted, so that each session is on exactly
+ * one page.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
 import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../driver/session-driver.js'
 
-/** Sessions that one page goes through, where its limit is below. */
+/** The number of sessions that are read for one page, unless the page's limit is higher. */
 const readAtOnce = 1_000
 
-/** What is listed under one key. */
+/** The result of reading one key for a listing. */
 export type Listed = Awaited<ReturnType<SessionListing['read']>>
 
 /**
- * A page of the sessions that the listing asks for. Nothing here says whose session an unreadable one is.
+ * One page of the requested sessions. The owner of an unreadable session is not known here.
  *
  * @param keys - All keys of the backend.
- * @param find - What is stored under a key; `undefined` where it is gone, or no session.
+ * @param find - Reads the session under a key; `undefined` if it is gone, or is not a session.
  */
 export async function pageOf(
   keys: readonly string[],
@@ -37,7 +38,7 @@ export async function pageOf(
     : { sessions, ...unreadable, cursor: toCursor([last]) }
 }
 
-/** What is listed under each key. The keys are read at the same time. */
+/** Reads all keys at the same time. */
 export function readAll(
   keys: readonly string[],
   { read }: Pick<SessionListing, 'read'>,
@@ -51,14 +52,14 @@ export function readAll(
   )
 }
 
-/** The sessions of the owner; all where no owner is asked for. */
+/** The sessions of the owner; all sessions if no owner is given. */
 export function sessionsOf(ownerKey: string | undefined, listed: readonly Listed[]): ListedSession[] {
   return listed
     .filter((each) => each !== undefined && each !== 'unreadable')
     .filter((session) => ownerKey === undefined || session.ownerKey === ownerKey)
 }
 
-/** The field of a page that says how many sessions cannot be read. */
+/** The page's field with the number of unreadable sessions. */
 export function unreadableOf(listed: readonly Listed[]): Pick<ListedPage, 'unreadable'> {
   const unreadable = listed.filter((each) => each === 'unreadable').length
   return unreadable === 0 ? {} : { unreadable }

@@ -28,7 +28,7 @@ describe('a process over an adapter without a compare-and-swap', () => {
     expect(await store.load('s')).toEqual(document)
   })
 
-  test('a save that an adapter swallows is found when it is read back', async () => {
+  test('a save that an adapter drops is noticed when it is read back', async () => {
     const adapter = new PlainAdapter()
     const store = storeOver(adapter)
     Object.defineProperty(adapter, 'throwOnErrors', { value: false, writable: false })
@@ -36,7 +36,7 @@ describe('a process over an adapter without a compare-and-swap', () => {
     await expect(store.create(document)).rejects.toThrow('Keyv did not store what it was given.')
   })
 
-  test('the time to live of the Keyv holds', async () => {
+  test("uses the Keyv's time to live", async () => {
     vi.useFakeTimers({ toFake: ['Date'] })
     const keyv = new Keyv(new PlainAdapter(), { ttl: 1_000 })
     const store = new KeyvSessionStore({ keyv, consistency: 'process' })
@@ -47,7 +47,7 @@ describe('a process over an adapter without a compare-and-swap', () => {
     expect(await store.load('s')).toBeUndefined()
   })
 
-  test('closing disconnects the Keyv, and what comes later rejects', async () => {
+  test('closing disconnects the Keyv, and later calls reject', async () => {
     const adapter = new PlainAdapter()
     const store = storeOver(adapter)
     await store.close()

@@ -26,13 +26,13 @@ interface ClaimRecord {
   readonly sessionId: string
 }
 
-/** The last operation of each key, by adapter: the stores of this process that share an adapter share its queues. */
+/** The last operation of each key, for each adapter: stores of this process that share an adapter share its queues. */
 const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
 
 /**
  * The driver for one process over any adapter. It makes Keyv and the adapter throw their errors (`throwOnErrors`), and
- * reads each save back. With an adapter that hides an outage nevertheless, sessions seem to be missing. Whether the
- * adapter keeps sessions beyond this process is not known here, so `durable` is `false`.
+ * reads each save back. If an adapter hides an outage nevertheless, sessions seem to be missing. `durable` is `false`,
+ * because it is not known whether the adapter's data outlives this process.
  */
 export function createProcessDriver(keyv: Keyv): SessionDriver {
   const adapter: object = keyv.store
@@ -90,7 +90,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
       }),
     remove: (key, expectedRevision) =>
       inTurn(key, async (): Promise<SwapOutcome> => {
-        // Without a revision, also a session that cannot be read is removed.
+        // Without a revision, even an unreadable session is removed.
         const stored = expectedRevision === undefined ? undefined : await get(key)
         if (expectedRevision !== undefined && stored === undefined) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
@@ -105,7 +105,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
         if ((await keyv.get<ClaimRecord>(key))?.sessionId !== sessionId) throw notStored()
         return sessionId
       }),
-    // Few adapters can give their keys. Keyv has an iterator for those that can.
+    // Keyv has an iterator only for the few adapters that can list their keys.
     ...(keyv.iterator === undefined ? {} : { list }),
     async close() {
       closed = true
@@ -114,7 +114,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
   }
 }
 
-/** A page of what Keyv's iterator gives: whole sessions, of which the heads are needed. */
+/** One page from Keyv's iterator, which returns whole sessions, although only their heads are needed. */
 async function listAll(keyv: Keyv, listing: SessionListing): Promise<ListedPage> {
   const records = new Map<string, ProcessRecord>()
   for await (const [key, value] of keyv.iterator?.(keyv.namespace) ?? []) records.set(key, value as ProcessRecord)
@@ -125,7 +125,7 @@ function closedError(): Error {
   return new Error('The Keyv driver is closed.')
 }
 
-/** Keyv takes 0 for no time to live. */
+/** At least 1, because for Keyv 0 means no time to live. */
 function ttlOf({ ttlMs, expiresBy }: SessionSwap): number | undefined {
   return expiresBy === undefined ? ttlMs : Math.max(1, Math.min(ttlMs ?? expiresBy, expiresBy - Date.now()))
 }
@@ -134,7 +134,7 @@ function notStored(): Error {
   return new Error('Keyv did not store what it was given.')
 }
 
-/** The chunks that are stored after a swap. */
+/** The stored chunks after a swap. */
 function chunksAfter(swap: SessionSwap, stored: ProcessRecord['chunks'] = {}): ProcessRecord['chunks'] {
   return Object.fromEntries(changeChunks(new Map(Object.entries(stored)), swap))
 }

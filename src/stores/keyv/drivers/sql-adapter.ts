@@ -1,11 +1,11 @@
 /**
- * What the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and setting up
- * once. The statements are in each driver's own folder.
+ * The code that the SQL drivers share: the part of a Keyv adapter that they use, the rows that statements return, and
+ * creating the tables once. The statements are in each driver's own folder.
  */
 import type { SessionDriver, StoredHead, StoredSession } from '../driver/session-driver.js'
 import { decodeChunks, decodeText, encodeText } from './text-escapes.js'
 
-/** The public part of `@keyv/sqlite` and `@keyv/postgres` that is used. */
+/** The public part of `@keyv/sqlite` and `@keyv/postgres` that the drivers use. */
 export interface SqlAdapter {
   readonly opts: {
     readonly dialect?: string
@@ -27,13 +27,13 @@ export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): 
   return typeof query === 'function' && opts?.dialect === dialect
 }
 
-/** A driver for a SQL database, which removes what expired only on request. */
+/** A driver for a SQL database, which removes expired sessions only on request. */
 export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired' | 'claim' | 'list'>>
 
-/** Rows that one statement removes. Other statements wait no longer than that. */
+/** Rows that one statement removes, so that other statements do not wait for a longer one. */
 const purgedAtOnce = 500
 
-/** Removes until nothing is left. `purge` removes at most so many, and resolves to how many it removed. */
+/** Calls `purge` until nothing is left. `purge` removes at most `most` rows, and resolves to the number it removed. */
 export async function purgeAll(purge: (most: number) => Promise<number>): Promise<number> {
   for (let purged = 0; ; ) {
     const count = await purge(purgedAtOnce)
@@ -51,9 +51,9 @@ export interface SessionRow {
 }
 
 /**
- * Reads the head of a session, unless the caller knows what is stored: then its revision is enough.
+ * Reads the head of a session. If the caller already has the stored revision, reads only the revision.
  *
- * @param storedRevision - Reads the revision, as it is stored; `undefined` where there is no session.
+ * @param storedRevision - Reads the revision in its stored form; `undefined` if there is no session.
  */
 export async function readUnlessKnown(
   knownRevision: string | undefined,
@@ -66,7 +66,7 @@ export async function readUnlessKnown(
   return stored === encodeText(knownRevision) ? { revision: knownRevision, head: '', chunks: [] } : readHead()
 }
 
-/** The head in a row, and the chunks that were asked for. */
+/** The head in a row, and the requested chunks. */
 export function toStoredHead(row: SessionRow, names: readonly string[]): StoredHead {
   const chunks = decodeChunks(row.chunks ?? null)
   return {
@@ -85,14 +85,14 @@ export function toStoredSession(row: SessionRow): StoredSession {
   }
 }
 
-/** The session ID in the row that a statement of a claim returned. */
+/** The session ID in the row that the claim statement returned. */
 export function claimedId(rows: readonly unknown[]): string {
   const [row] = rows as { session_id: string }[]
-  if (row === undefined) throw new Error('The database answered a claim with no row.')
+  if (row === undefined) throw new Error('The database returned no row for a claim.')
   return decodeText(row.session_id)
 }
 
-/** Runs `work` once for all callers, and again after a failure. */
+/** Runs `work` once for all callers; after a failure the next call runs it again. */
 export function onceUntilFailure(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined
   return () => {

@@ -1,6 +1,6 @@
 /**
- * Pages of the sessions in a SQL database, in the order of their rows, so that each session is on exactly one page. The
- * column `owner` has the key of the owner, or an empty text for a session without one.
+ * Lists the sessions of a SQL database in pages, in the order of their rows, so that each session is on exactly one
+ * page. The column `owner` has the key of the owner, or an empty text if the session has no owner.
  */
 import { fromCursor, toCursor } from '../../../session/session-summary.js'
 import type { ListedPage, SessionListing, SessionOwner } from '../driver/session-driver.js'
@@ -18,7 +18,7 @@ export interface ListedRow {
 
 /** The statements of a driver. */
 export interface SqlListingStatements {
-  /** Rows after `id`, at most so many: all, or those of an owner. */
+  /** The rows after the row `after`, at most `limit`. `ownedRows` returns only the rows of one owner. */
   rows(after: string, limit: number): Promise<ListedRow[]>
   ownedRows(ownerKey: string, after: string, limit: number): Promise<ListedRow[]>
 }
@@ -26,7 +26,7 @@ export interface SqlListingStatements {
 /** The row of the last session of a page. */
 type Place = readonly [id: string]
 
-/** One page. */
+/** Returns one page. */
 export async function sqlPage(statements: SqlListingStatements, listing: SessionListing): Promise<ListedPage> {
   const { ownerKey, limit, cursor } = listing
   const [after] = cursor === undefined ? ['0'] : fromCursor<Place>(cursor, isPlace)
@@ -39,7 +39,7 @@ export async function sqlPage(statements: SqlListingStatements, listing: Session
   return last === undefined || rows.length < limit ? found : { ...found, cursor: toCursor([String(last.id)]) }
 }
 
-/** The owner as the column has it, for a session that is created. */
+/** The value of the column `owner` for a new session. */
 export function ownerColumn(owner: SessionOwner | undefined): string {
   return encodeText(owner?.ownerKey ?? '')
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { decodeChunks, decodeText, encodeText } from './text-escapes.js'
 
 describe('encodeText', () => {
-  test.each(['', 'text', '{"a":1}', '😀 é', 'a\nb', '\\u0000', "'"])('leaves %j as it is', (text) => {
+  test.each(['', 'text', '{"a":1}', '😀 é', 'a\nb', '\\u0000', "'"])('leaves %j unchanged', (text) => {
     expect(encodeText(text)).toBe(text)
     expect(decodeText(text)).toBe(text)
   })
@@ -20,7 +20,7 @@ describe('encodeText', () => {
 })
 
 describe('decodeChunks', () => {
-  test('takes nothing, and pairs of kept texts', () => {
+  test('decodes nothing, and pairs of stored texts', () => {
     expect(decodeChunks(null)).toEqual(new Map())
     const pairs = [
       ['a', 'text'],

@@ -23,7 +23,7 @@ describe('pieces of a text', () => {
     expect(textsOf(pieces).get('head') === text).toBe(true)
   })
 
-  test('the texts of several names are kept apart', () => {
+  test('the texts of several names stay separate', () => {
     const pieces = [...piecesOf('a', 'x'.repeat(maxPieceBytes + 1)), ...piecesOf('b', 'y')]
     expect(Array.from(textsOf(pieces), ([name, text]) => [name, text.length])).toEqual([
       ['a', maxPieceBytes + 1],

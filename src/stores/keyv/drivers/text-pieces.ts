@@ -1,9 +1,9 @@
 /**
- * Long texts in pieces, for databases that refuse a long row. D1 and the storage of a Durable Object take 2 MB a row: a
- * piece is at most half of that, so that there is room for the other columns.
+ * Splits long texts into pieces, for databases that limit the length of a row. D1 and the storage of a Durable Object
+ * accept 2 MB per row. A piece is at most half of that, which leaves room for the other columns.
  */
 
-/** Bytes of a piece as UTF-8. */
+/** The most bytes of a piece, as UTF-8. */
 export const maxPieceBytes = 1_000_000
 
 /** One row of a table of texts. */
@@ -14,15 +14,15 @@ export interface TextPiece {
   readonly body: string
 }
 
-/** The pieces of a text, in order: at least one. No character is cut in two. */
+/** The pieces of a text, in order: at least one. No character is split. */
 export function piecesOf(name: string, text: string): TextPiece[] {
-  // A unit of UTF-16 takes at most three bytes.
+  // A UTF-16 code unit takes at most three bytes.
   if (text.length * 3 <= maxPieceBytes) return [{ name, part: 0, body: text }]
   const pieces: TextPiece[] = []
   const encoder = new TextEncoder()
   const buffer = new Uint8Array(maxPieceBytes)
   for (let start = 0; start < text.length; ) {
-    // Where the slice ends within a character, the buffer is full before it.
+    // If the slice ends within a character, the buffer is full before that character.
     const { read } = encoder.encodeInto(text.slice(start, start + maxPieceBytes), buffer)
     pieces.push({ name, part: pieces.length, body: text.slice(start, start + read) })
     start += read
@@ -30,7 +30,7 @@ export function piecesOf(name: string, text: string): TextPiece[] {
   return pieces
 }
 
-/** The texts that have these pieces, by name. The pieces of a text are in their order. */
+/** Joins pieces into texts, by name. The pieces of each text must be in order. */
 export function textsOf(pieces: Iterable<TextPiece>): Map<string, string> {
   const bodies = new Map<string, string[]>()
   for (const { name, body } of pieces) {

@@ -1,11 +1,11 @@
-/** What a store is made over. */
+/** The driver of a store, with its keys and texts. */
 import type { SessionDriver } from '../driver/session-driver.js'
 import type { TextCodec } from './codec.js'
 
-/** A driver, with the keys and texts that it takes. */
+/** A driver, and how the keys and texts for it are made. */
 export interface ChosenDriver {
   readonly driver: SessionDriver
-  /** The key as the backend knows it: with the namespace. */
+  /** Turns a key into the backend's key, which begins with the namespace. */
   keyOf(key: string): string
   readonly codec: TextCodec
 }

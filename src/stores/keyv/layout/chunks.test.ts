@@ -16,7 +16,7 @@ const chunk = { previous: '', revision: '1-a', entries: ['one'] }
 const next = { previous: '1-a', revision: '2-b', entries: ['two'] }
 const head: ListHead = { name: 'history', first: 0, skip: 0, chunks: 2, entries: 2, tip: '2-b' }
 
-/** Three chunks, of two entries each. */
+/** Three chunks with two entries each. */
 const known: KnownList = {
   entries: shareList([1, 2, 3, 4, 5, 6]),
   first: 4,
@@ -28,7 +28,7 @@ const known: KnownList = {
 }
 
 describe('following chunks', () => {
-  test('that end where the head says makes the list', () => {
+  test("that end at the head's tip makes the list", () => {
     expect(followChunks(undefined, head, [chunk, next], 20)).toEqual({
       entries: ['one', 'two'],
       first: 0,
@@ -63,7 +63,7 @@ describe('following chunks', () => {
     expect(followChunks(undefined, empty, [], 0)).toMatchObject({ entries: [], first: 5, sizes: [], tip: '2-b' })
   })
 
-  test('gives the very same entries where nothing changed', () => {
+  test('returns the very same entries if nothing changed', () => {
     const same = { ...head, first: 4, chunks: 7, entries: 6, tip: '7-a' }
     expect(followChunks(known, same, [], 0)?.entries).toBe(known.entries)
   })
@@ -103,12 +103,12 @@ describe('a cut', () => {
     expect(cutList(known, removed)).toEqual({ entries, first, skip, chunks: 7, sizes, tip: '7-a', bytes })
   })
 
-  test('in two steps is that in one', () => {
+  test('in two steps equals a cut in one step', () => {
     const once = cutList(known, 1) as KnownList
     expect(cutList(once, 4)).toEqual(cutList(known, 5))
   })
 
-  test('goes through runs of chunks of several sizes', () => {
+  test('spans runs of chunks of several sizes', () => {
     const sizes = withSizes(
       [[2, 1]],
       [3, 3, 1].map((size) => ({ ...chunk, entries: Array.from({ length: size }, () => 'x') })),
@@ -143,7 +143,7 @@ describe('a cut', () => {
     expect(cutList(emptyList, 0)).toBe(emptyList)
   })
 
-  test.each([-1, 7, 0.5, Number.NaN])('of %d entries is none', (removed) => {
+  test.each([-1, 7, 0.5, Number.NaN])('of %d entries is refused', (removed) => {
     expect(cutList(known, removed)).toBeUndefined()
   })
 })

@@ -1,19 +1,19 @@
 /**
- * What a process knows of a stored session: its head, its document, and of each list the entries, the chunks that hold
- * them and the tip that identifies their contents. Decides whether chunks that were read continue a known list. Reading
- * them is the work of read-session.ts.
+ * The cached form of a stored session: its document, and for each list the entries, the chunks that hold them and the
+ * tip that identifies their contents. Decides whether chunks that were read continue a cached list. read-session.ts
+ * reads them.
  */
 import { extendList, freezeList, isSharedList, shareList } from '../../../session/lists/shared-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { ListChunk, ListHead } from './head.js'
 
 /**
- * Sizes of chunks, in their order: so many chunks in a row of so many entries each. Most conversations are one such
- * run, so that a long list needs no long copy at each save.
+ * Sizes of chunks, as runs: so many chunks in a row with so many entries each. Most conversations have a single run, so
+ * a long list needs no long copy at each save.
  */
 export type ChunkSizes = readonly (readonly [size: number, chunks: number])[]
 
-/** One list, as it was stored under its tip. Its entries are frozen. */
+/** One list as it was stored under its tip. Its entries are frozen. */
 export interface KnownList {
   readonly entries: readonly unknown[]
   /** As in {@link ListHead}. */
@@ -22,22 +22,22 @@ export interface KnownList {
   readonly skip: number
   /** As in {@link ListHead}. */
   readonly chunks: number
-  /** How many entries its chunks hold, with those that are skipped. */
+  /** How many entries each of its chunks holds, including skipped entries. */
   readonly sizes: ChunkSizes
   readonly tip: string
   /** About how many bytes its chunks take as text. */
   readonly bytes: number
 }
 
-/** One session, as it was stored under a revision: while that revision is stored, all of this is. */
+/** One session as it was stored under a revision. It is current as long as that revision is stored. */
 export interface KnownSession {
   readonly revision: string
-  /** Callers get a copy. */
+  /** Never handed out: callers get a copy. */
   readonly document: SessionDocument
   /** About how many bytes its head takes as text. */
   readonly headBytes: number
   readonly lists: ReadonlyMap<string, KnownList>
-  /** Whether another process had written to the session when it was loaded last. It may do so again. */
+  /** Whether, at the last load, another process had written to the session. It may do so again. */
   readonly isShared: boolean
 }
 
@@ -53,7 +53,7 @@ export const emptyList: KnownList = {
 }
 
 /**
- * The known lists that the head's ones continue. `undefined` where the head is that of another session, or of one that
+ * The known lists that the head's lists continue. `undefined` if the head belongs to another session, or to one that
  * was replaced as a whole.
  */
 export function continuedLists(
@@ -65,24 +65,24 @@ export function continuedLists(
     const list = known.get(head.name)
     if (list === undefined) continue
     if (head.first < list.first || head.chunks < list.chunks) return undefined
-    // Where more chunks were removed than are known, the list is read like an unknown one.
+    // If even chunks that are not known yet were removed, the list is read as if nothing of it were known.
     if (head.first <= list.chunks) continued.set(head.name, list)
   }
   return continued
 }
 
 /**
- * The indexes of the chunks that the head counts and that are not known. A generator, because a corrupt head may count
- * more chunks than fit into memory.
+ * The indexes of the chunks that the head counts and that are not known. This is a generator because a corrupt head may
+ * count more chunks than fit into memory.
  */
 export function* missingChunks(known: KnownList | undefined, head: ListHead): Generator<number> {
   for (let index = known?.chunks ?? head.first; index < head.chunks; index++) yield index
 }
 
 /**
- * The list that the head describes: what is known, and the missing chunks after it, without what was removed since. The
- * very same entries where nothing is missing and nothing was removed. `undefined` where the chunks do not make that
- * list, because another one was stored in its place.
+ * Builds the list that the head describes: the known entries and the missing chunks, minus the entries that were
+ * removed since. If nothing is missing and nothing was removed, the entries are the very same array. `undefined` if the
+ * chunks do not add up to that list, because another list was stored in its place.
  *
  * @param bytes - About how many bytes the missing chunks take as text.
  */
@@ -93,7 +93,7 @@ export function followChunks(
   bytes: number,
 ): KnownList | undefined {
   const start = known ?? { ...emptyList, first: head.first, chunks: head.first }
-  // What came before the first chunk is unknown where that is not the list's very first.
+  // If chunks before this one were removed, the tip before it is unknown.
   const tip = known === undefined && head.first > 0 ? undefined : start.tip
   if (start.chunks + missing.length !== head.chunks || !isChain(tip, missing, head.tip)) return undefined
   const whole = {
@@ -109,10 +109,10 @@ export function followChunks(
 }
 
 /**
- * The list without its first entries, and without the chunks that hold nothing else. `undefined` where there
- * are not so many entries.
+ * Removes entries from the start of a list, and the chunks that hold nothing else. `undefined` if the list has fewer
+ * entries.
  *
- * @param removed - How many entries; 0 gives the very same list.
+ * @param removed - How many entries to remove; 0 returns the very same list.
  */
 export function cutList(list: KnownList, removed: number): KnownList | undefined {
   if (removed === 0) return list
@@ -138,7 +138,7 @@ export function cutList(list: KnownList, removed: number): KnownList | undefined
   }
 }
 
-/** The sizes of a list's chunks and of those after them. */
+/** Appends the sizes of added chunks. */
 export function withSizes(sizes: ChunkSizes, added: readonly ListChunk[]): ChunkSizes {
   if (added.length === 0) return sizes
   const runs = [...sizes]
@@ -150,14 +150,14 @@ export function withSizes(sizes: ChunkSizes, added: readonly ListChunk[]): Chunk
   return runs
 }
 
-/** About how many bytes all that is known takes as text. */
+/** About how many bytes a cached session takes as text. */
 export function bytesOf({ headBytes, lists }: KnownSession): number {
   let sum = headBytes
   for (const { bytes } of lists.values()) sum += bytes
   return sum
 }
 
-/** How many entries a list lost on the way to the head. */
+/** How many entries the list has lost by the time of this head. */
 function removedBy({ first, skip, sizes }: KnownList, head: ListHead): number {
   let removed = head.skip - skip
   let left = head.first - first
@@ -170,14 +170,14 @@ function removedBy({ first, skip, sizes }: KnownList, head: ListHead): number {
 }
 
 /**
- * Whether chunks follow each other, to the last tip.
+ * Whether each chunk follows the one before it, up to the last tip.
  *
- * @param tip - The tip before them; `undefined`: any.
+ * @param tip - The tip before the first chunk; `undefined`: any.
  */
 function isChain(tip: string | undefined, chunks: readonly ListChunk[], last: string): boolean {
   let before = tip
   for (const { previous, revision, entries } of chunks) {
-    // No save writes a chunk without entries.
+    // No save writes an empty chunk.
     if (entries.length === 0) return false
     if (before !== undefined && previous !== before) return false
     before = revision

@@ -34,11 +34,11 @@ describe('texts', () => {
     expect(JSON.stringify(await codec.decode(text, place))).toBe(JSON.stringify(value))
   })
 
-  test('are plain JSON unless there is a hook', async () => {
+  test('are plain JSON if there is no hook', async () => {
     expect(await createTextCodec(new Keyv()).encode(value, place)).toBe(JSON.stringify(value))
   })
 
-  test('go by the hooks as they are, not as they were', async () => {
+  test('use the current hooks, not earlier ones', async () => {
     const keyv = new Keyv()
     const codec = createTextCodec(keyv)
     const plain = await codec.encode(value, place)
@@ -56,7 +56,7 @@ describe('texts', () => {
 })
 
 describe('the place of a text', () => {
-  /** Hooks that write the place into the text, and refuse a text of another place. */
+  /** Hooks that write the place into the text, and refuse a text with another place. */
   function placedHooks() {
     const read: string[] = []
     return {
@@ -72,7 +72,7 @@ describe('the place of a text', () => {
     }
   }
 
-  /** A session of three turns, each of them a save. */
+  /** A session of three turns, each with its own save. */
   async function threeTurns(hooks: object) {
     const driver = new FakeDriver()
     const store = storeWith(driver, hooks)
@@ -85,7 +85,7 @@ describe('the place of a text', () => {
     return { driver, document: turn.document }
   }
 
-  test('is the same at write and read: the head by its revision, each chunk by that of its turn', async () => {
+  test('is the same when writing and reading: the head has its revision, each chunk the revision of its turn', async () => {
     const hooks = placedHooks()
     const { driver, document } = await threeTurns(hooks)
     const [record] = driver.records.values()
@@ -103,7 +103,7 @@ describe('the place of a text', () => {
     expect(hooks.read.length).toBe(7)
   })
 
-  test('is given for what another process appended, and for a list that lost its first chunks', async () => {
+  test('is passed for chunks of another process, and for a list that lost its first chunks', async () => {
     const hooks = placedHooks()
     const { driver } = await threeTurns(hooks)
     const [one, two] = [storeWith(driver, hooks), storeWith(driver, hooks)]
@@ -121,7 +121,7 @@ describe('the place of a text', () => {
     expect(hooks.read).not.toContain('s history#0 1-a')
   })
 
-  test('is given for a list of several chunks of one save', async () => {
+  test('is passed for a list with several chunks of one save', async () => {
     const hooks = placedHooks()
     const driver = new FakeDriver()
     const session = newSession('s')
@@ -160,7 +160,7 @@ describe('the place of a text', () => {
     expect(recordOf(driver)).toEqual(before)
   })
 
-  test('is passed with compression, too, and a hook that ignores it reads what was stored before', async () => {
+  test('is passed with compression too, and a hook that ignores it reads what was stored before', async () => {
     const hooks = placedHooks()
     const { driver, document } = await threeTurns({ ...hooks, compression: zlibCompression })
     const keyv = new Keyv({ ...hooks, compression: zlibCompression })
@@ -174,7 +174,7 @@ describe('the place of a text', () => {
 describe('a session whose texts cannot be read', () => {
   const { document } = turnOn(newSession('s'), '1-a', 'a secret')
 
-  test('nothing of it is in the clear where it is encrypted', async () => {
+  test('is nowhere in plain text if it is encrypted', async () => {
     const driver = new FakeDriver()
     await storeWith(driver, encryptionHooks()).create(document)
     expect(
@@ -182,7 +182,7 @@ describe('a session whose texts cannot be read', () => {
     ).not.toMatch(/secret|Booking|user-7/)
   })
 
-  test('by another key: malformed, never missing; and a delete without a revision removes it', async () => {
+  test('because of another key: it is malformed, never missing, and a delete without a revision removes it', async () => {
     const driver = new FakeDriver()
     await storeWith(driver, encryptionHooks()).create(document)
     const store = storeWith(driver, encryptionHooks())
@@ -206,11 +206,11 @@ describe('a session whose texts cannot be read', () => {
       (driver) => change(driver, (head) => head.replace('"layout":2', '"layout":0')),
       'its stored layout is 0, and this release reads 2',
     ],
-    ['a head without lists', (driver) => change(driver, () => '{"layout":2}'), 'its head does not list its lists'],
+    ['a head without lists', (driver) => change(driver, () => '{"layout":2}'), 'its head has no valid list table'],
     [
       'a head whose lists are not described',
       (driver) => change(driver, (head) => head.replace('"first":0', '"first":-1')),
-      'its head does not list its lists',
+      'its head has no valid list table',
     ],
     [
       'a head of layout 1',

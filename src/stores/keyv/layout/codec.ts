@@ -1,25 +1,25 @@
-/** The texts that a driver stores: plain JSON, or what the hooks of a Keyv make of it (keyv-codec.ts). */
+/** Makes the texts that a driver stores: plain JSON, or the output of a Keyv's hooks (keyv-codec.ts). */
 
 /**
- * Which text of which session it is: the second argument of the hooks `serialize` and `deserialize` of a Keyv, to be
- * used as additional data of an encryption. A text that is stored in another place is deserialized with another value.
+ * Identifies one text of one session. A Keyv's hooks `serialize` and `deserialize` get it as their second argument, to
+ * use as the additional data of an encryption: a text that was moved to another place is then not decrypted.
  */
 export interface SessionTextPlace {
   readonly sessionId: string
   /** `head`, or the name of a chunk: its list and its number, such as `history#3`. */
   readonly key: string
   /**
-   * The revision of the save that wrote the text: of the head the stored one, of a chunk that
-   * of the turn that added it.
+   * The revision of the save that wrote the text: for the head the stored revision, for a chunk the revision of the
+   * turn that added it.
    */
   readonly revision: string
 }
 
 /** Turns values into texts and back. */
 export interface TextCodec {
-  /** @throws (or rejects) Where a hook fails, or returns something else than a string. */
+  /** @throws (or rejects) if a hook fails or does not return a string. */
   encode(value: unknown, place: SessionTextPlace): string | Promise<string>
-  /** The value, or a promise of it. @throws (or rejects) Where the text cannot be read: a wrong key, a text cut off. */
+  /** Returns the value or a promise. @throws (or rejects) if the text cannot be read: a wrong key, a truncated text. */
   decode(text: string, place: SessionTextPlace): unknown
 }
 
@@ -29,7 +29,7 @@ export const plainCodec: TextCodec = {
   decode: (text) => JSON.parse(text),
 }
 
-/** Encodes several values, and waits only where a hook is asynchronous. */
+/** Encodes several values. Waits only if a hook is asynchronous. */
 export function encodeAll(
   codec: TextCodec,
   values: readonly (readonly [value: unknown, place: SessionTextPlace])[],

@@ -1,14 +1,14 @@
 /**
- * The record `effects` of a document as a list of pairs, so that a save writes only those that are new. A record is
- * never the same object after a load, so its values are compared; there are few of them, and most sessions have none.
+ * Turns a document's record `effects` into a list of pairs, so that a save writes only new pairs. After a load the
+ * record is a different object, so its values are compared; there are few of them, and most sessions have none.
  */
 import { freezeList } from '../../../session/lists/shared-lists.js'
 import { setOwn } from '../../../util/json.js'
 
 /**
- * The pairs of a record, as JSON carries them. The list is frozen.
+ * The pairs of a record, after a round trip through JSON. The list is frozen.
  *
- * @param stored - The pairs as they are stored: one that did not change is the very same. Default: none.
+ * @param stored - The stored pairs. A pair that did not change is taken from here. Default: none.
  */
 export function effectPairs(
   effects: Readonly<Record<string, unknown>>,
@@ -25,7 +25,7 @@ export function effectPairs(
   return pairs
 }
 
-/** The record that has these pairs; `undefined` where one of them is not a pair. */
+/** Turns pairs back into a record; `undefined` if one of them is not a pair. */
 export function effectsOf(pairs: readonly unknown[]): Record<string, unknown> | undefined {
   const effects = {}
   for (const pair of pairs) {

@@ -1,36 +1,37 @@
 /**
- * What is stored of a session: a head, which each save replaces, and the chunks of its lists, which are never changed.
- * Checks what a text held. parts.ts splits a document into them.
+ * The two kinds of stored text of a session: the head, which each save replaces, and the chunks of its lists, which
+ * never change. Checks their decoded content. parts.ts splits a document into them.
  */
 import { isPlainObject } from '../../../util/json.js'
 
-/** The layout of heads and chunks that this release writes. */
+/** The version of the layout that this release writes. */
 export const storedLayoutVersion = 2
 
-/** The layouts of heads and chunks that this release reads. */
+/** The versions of the layout that this release reads. */
 const readableStoredLayouts: readonly number[] = [storedLayoutVersion]
 
-/** The name of the head among the texts of a session. No chunk has it. */
+/** The name of the head among the texts of a session. No chunk has this name. */
 export const headName = 'head'
 
-/** What the head says about one list. Its chunks are those from `first` up to, and without, `chunks`. */
+/** The head's entry for one list. The list has the chunks from `first` up to, but not including, `chunks`. */
 export interface ListHead {
   /** `history`, `memory:<namespace>`, `attachments`, `receipts` or `effects`. */
   readonly name: string
-  /** The number of its first chunk. Those before it were removed, and their numbers are not used again. */
+  /** The number of its first chunk. Earlier chunks were removed; their numbers are not used again. */
   readonly first: number
-  /** How many entries of its first chunk, from the start, no longer belong to it. */
+  /** How many entries at the start of its first chunk no longer belong to the list. */
   readonly skip: number
-  /** The number of the chunk that will be appended next. */
+  /** The number of the next chunk to be appended. */
   readonly chunks: number
   readonly entries: number
   /**
-   * The revision of the save that appended to the list last: it identifies the list's contents. Empty where none did.
+   * The revision of the last save that appended to the list: it identifies the list's contents. Empty if there was
+   * none.
    */
   readonly tip: string
 }
 
-/** What a head's text holds. */
+/** The content of a head. */
 export interface SessionHead {
   readonly layout: number
   /** The document without its lists. */
@@ -38,9 +39,9 @@ export interface SessionHead {
   readonly lists: readonly ListHead[]
 }
 
-/** What a chunk's text holds. */
+/** The content of a chunk. */
 export interface ListChunk {
-  /** The list's tip before the save that appended the chunk; empty before the first. */
+  /** The list's tip before the save that appended the chunk; empty for the first chunk. */
   readonly previous: string
   /** The revision of that save. */
   readonly revision: string
@@ -52,7 +53,7 @@ export function chunkName(list: string, index: number): string {
   return `${JSON.stringify(list).slice(1, -1)}#${index}`
 }
 
-/** The head that a text held, as one of this release's layout, or what is wrong with it. */
+/** Checks the decoded content of a head. Returns the head, or the problem as a clause. */
 export function checkHead(value: unknown): SessionHead | string {
   if (!isPlainObject(value)) return 'its head is not an object'
   const { layout, lists } = value
@@ -61,22 +62,22 @@ export function checkHead(value: unknown): SessionHead | string {
   }
   return Array.isArray(lists) && lists.every(isListHead)
     ? { layout: layout as number, document: value.document, lists }
-    : 'its head does not list its lists'
+    : 'its head has no valid list table'
 }
 
-/** Whether a later release wrote the head that a text held. */
+/** Whether a later release wrote the head. */
 export function hasNewerLayout(value: unknown): boolean {
   return isPlainObject(value) && isCount(value.layout) && value.layout > storedLayoutVersion
 }
 
-/** The owner in what may be a head, also of a later layout, if the owner stands where it does in this one. */
+/** The owner in what may be a head. Also works for a later layout that keeps the owner in the same field. */
 export function ownerIn(value: unknown): string | undefined {
   const document = isPlainObject(value) ? value.document : undefined
   const owner = isPlainObject(document) ? document.owner : undefined
   return typeof owner === 'string' ? owner : undefined
 }
 
-/** Whether a chunk's text held a chunk. */
+/** Whether the decoded content of a chunk is valid. */
 export function isChunk(value: unknown): value is ListChunk {
   return (
     isPlainObject(value) &&

@@ -6,11 +6,11 @@ test('a plain ID is its own key', () => {
   expect(sessionKey('x'.repeat(128))).toBe('x'.repeat(128))
 })
 
-test('any other is hashed, in the way it always was', async () => {
+test('any other ID is hashed, with the same result as ever', async () => {
   expect(await sessionKey('two words')).toBe('~30b0c53cc188ba492964b63641d6868174efaf61bcaa58fc74bf9e0f349dd210')
 })
 
-test('no two have the same key', async () => {
+test('no two IDs have the same key', async () => {
   const ids = [
     '',
     ' ',
@@ -35,12 +35,12 @@ test('no two have the same key', async () => {
   }
 })
 
-test('claims and leases have keys of their own, whatever a session or a namespace is called', async () => {
+test('claims and leases have their own keys, whatever a session or a namespace is called', async () => {
   const names = ['a', '~claim-a', '~lease-a', 'claim-a', 'a b', '~', '', ':claim:a']
   const keys = await Promise.all(names.flatMap((name) => [sessionKey(name), claimKey(name), leaseKey(name)]))
   expect(new Set(keys).size).toBe(3 * names.length)
   expect(await claimKey('a_B-9')).toBe('~claim-a_B-9')
   expect(await leaseKey('a b')).toMatch(/^~lease-~[0-9a-f]{64}$/)
-  // Without a colon, which ends a namespace.
+  // No key contains a colon, which ends a namespace.
   expect(keys.filter((key) => key.includes(':'))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
- * What a head says of its session without its lists: the summary of a listing, and whose session it is, as the drivers
- * get it. An owner is known to them by a digest.
+ * Reads from a head, without the lists, what a listing needs: the summary, and the owner in the form that drivers get,
+ * a digest.
  */
 import type { SessionDocument } from '../../../session/session-document.js'
 import { summaryOf } from '../../../session/session-summary.js'
@@ -15,9 +15,9 @@ import { isSessionKey, ownerKey } from './keys.js'
 export interface OwnedHeads {
   /** The key of an owner, with the namespace. */
   keyOfOwner(owner: string): Promise<string>
-  /** Whose session it is; `undefined` where it has no owner. */
+  /** The owner of a session; `undefined` if it has none. */
   ownerOf(document: Pick<SessionDocument, 'owner' | 'createdAt'>): Promise<SessionOwner | undefined>
-  /** Whose session is stored under a key; `undefined` also where nothing is, or what is cannot be read. */
+  /** The owner of the session stored under a key; also `undefined` if nothing is stored, or the head is unreadable. */
   storedOwner(key: string): Promise<SessionOwner | undefined>
   /** As {@link SessionListing.read}. */
   readonly read: SessionListing['read']
@@ -41,20 +41,20 @@ export function ownedHeads({ driver, codec, keyOf }: ChosenDriver): OwnedHeads {
   const read: SessionListing['read'] = async (key, { revision, head: text }) => {
     const sessionId = key.slice(prefix.length)
     if (!key.startsWith(prefix) || !isSessionKey(sessionId)) return undefined
-    // Of an ID that is not its own key nobody knows here: where a hook goes by the ID, its text cannot be read.
+    // The ID cannot be recovered from a hashed key. If a hook depends on the ID, such a head is unreadable here.
     const head: unknown = await decode(text, { sessionId, key: headName, revision }).catch(() => undefined)
     const summary = isPlainObject(head) ? summaryOf(head.document) : undefined
     if (summary === undefined) return 'unreadable'
     return { key, summary, ...(await ownerOf(summary)) } satisfies ListedSession
   }
 
-  /** Rejects where the codec throws. */
+  /** Rejects if the codec throws. */
   async function decode(text: string, place: SessionTextPlace): Promise<unknown> {
     return codec.decode(text, place)
   }
 
   async function storedOwner(key: string): Promise<SessionOwner | undefined> {
-    // What the backend refuses to read may be removed all the same.
+    // A session that the backend refuses to read may still be removed.
     const stored = await driver.read(key, []).catch(() => undefined)
     const listed = stored && (await read(key, stored))
     if (listed === undefined || listed === 'unreadable') return undefined

@@ -1,7 +1,7 @@
 /**
  * Splits a document into its lists and the rest, which goes into the head, and puts both together again. A document may
- * be malformed: what is not a list, or not the record `effects`, stays in the head. What is
- * stored of both is in head.ts.
+ * be malformed: if a field is not a list, or `effects` is not a record, it stays in the head. head.ts defines the
+ * stored form of both.
  */
 import { listFields, memoryList, namespaceIn } from '../../../session/document-lists.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -14,8 +14,7 @@ type NamedList = readonly [name: string, list: readonly unknown[]]
 /**
  * The lists of a document, by name.
  *
- * @param storedEffects - The list `effects` as it is stored: pairs that did not change are taken
- * from there. Default: none.
+ * @param storedEffects - The stored list `effects`. Pairs that did not change are taken from it. Default: none.
  */
 export function listsOf(
   document: SessionDocument,
@@ -36,7 +35,7 @@ export function listsOf(
   return lists
 }
 
-/** A document without its lists: `null` keeps the place of each. */
+/** A document with `null` in place of each list. */
 export function withoutLists(document: SessionDocument): unknown {
   const rest: Record<string, unknown> = { ...document }
   for (const name of listFields) if (Array.isArray(rest[name])) rest[name] = null
@@ -52,8 +51,7 @@ export function withoutLists(document: SessionDocument): unknown {
 /**
  * Puts lists back into the document that they were split from. Changes the document.
  *
- * @returns Whether every list with entries had its place. An empty one without a place is a
- * list that the document lost.
+ * @returns Whether every list with entries had a place. An empty list without a place is one that the document lost.
  */
 export function putLists(document: unknown, lists: Iterable<NamedList>): boolean {
   if (!isPlainObject(document)) return false

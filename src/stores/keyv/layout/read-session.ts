@@ -1,6 +1,6 @@
 /**
- * Reads a stored session into a document. Lists that are known already are not read again; where the stored ones do not
- * continue them, everything is read. A text that cannot be read is a malformed session, never a missing one.
+ * Reads a stored session into a document. Cached lists are not read again; if the stored lists do not continue them,
+ * everything is read. If a text cannot be read, the session is malformed, never missing.
  */
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -20,25 +20,25 @@ import {
 } from './head.js'
 import { putLists } from './parts.js'
 
-/** At most so many chunks are asked for by name; where more are missing, everything is read. */
+/** The most chunks that are requested by name. If more are missing, everything is read. */
 const mostMissing = 1_000
 
 /** Finds a chunk's text by its name. */
 type FindChunk = (name: string) => string | undefined
 
 /**
- * Who asks for a session: the owner that they name, perhaps nobody.
+ * The caller that requests a session, with its owner, if any.
  *
  * @inline
  */
 export type Caller = { readonly owner?: string | undefined }
 
-/** A session of another owner than the caller: its document as far as it stands in the head. */
+/** A session whose owner is not the caller: the part of its document that is in the head. */
 export interface ForeignSession {
   readonly foreign: unknown
 }
 
-/** What was read of a session of which some lists are known. */
+/** The head and the chunks read from a session, some of whose lists are known. */
 interface ReadHead {
   readonly head: SessionHead
   readonly stored: StoredHead
@@ -58,11 +58,11 @@ export class SessionReader {
   }
 
   /**
-   * The session under `key`; `undefined` where nothing is stored.
+   * Reads the session under `key`; `undefined` if nothing is stored.
    *
-   * @param known - What is known of it, if the caller may know it. Where that is still stored, it is what this returns.
+   * @param known - The cached session, if the caller may see it. It is returned if it is still current.
    * @param caller - Default: any session is read.
-   * @throws {@link SessionFlowInvariantError} where what is stored cannot be read, with the owner if the head can.
+   * @throws {@link SessionFlowInvariantError} if the session cannot be read. It has the owner if the head is readable.
    */
   async read(
     key: string,
@@ -71,7 +71,7 @@ export class SessionReader {
     caller?: Caller,
   ): Promise<KnownSession | ForeignSession | undefined> {
     if (known === undefined) return this.#readUnknown(key, sessionId, caller)
-    // What another process may have appended to any list: mostly nothing, and mostly one chunk.
+    // Another process may have appended to any list: usually nothing, otherwise usually one chunk.
     const next = Array.from(known.lists, ([name, list]) => chunkName(name, list.chunks))
     const stored = await this.#driver.read(key, next, known.isShared ? undefined : known.revision)
     if (stored === undefined) return undefined
@@ -83,8 +83,8 @@ export class SessionReader {
   }
 
   /**
-   * Where the caller names an owner, the head is read first: how large a session is does not show in
-   * the answer to a stranger.
+   * If the caller names an owner, the head is read first, so that the answer to another owner does not show how large
+   * the session is.
    */
   async #readUnknown(
     key: string,
@@ -116,7 +116,7 @@ export class SessionReader {
     return finish(sessionId, head, stored, lists, isShared)
   }
 
-  /** The session if its lists continue the known ones; `undefined` if they do not. */
+  /** Returns the session if its lists continue the known ones, and `undefined` if not. */
   async #continue(
     key: string,
     sessionId: string,
@@ -136,7 +136,7 @@ export class SessionReader {
     return typeof lists === 'string' ? undefined : finish(sessionId, head, stored, lists, true)
   }
 
-  /** The lists that the head describes, or what is wrong with them. */
+  /** Returns the lists that the head describes, or the problem as a clause. */
   async #follow(
     sessionId: string,
     head: SessionHead,
@@ -156,9 +156,9 @@ export class SessionReader {
   }
 
   /**
-   * The chunks of a list that are not known, or what is wrong with them. They are decoded from the last one to the
-   * first: the head names the revision of the last one, and each chunk that of the one before it, so that the codec
-   * gets the revision of each text.
+   * Returns the unknown chunks of a list, or the problem as a clause. They are decoded from last to first, because the
+   * codec needs the revision of each text: the head has the revision of the last chunk, and each chunk has the revision
+   * of the chunk before it.
    */
   async #chunks(
     sessionId: string,
@@ -197,13 +197,13 @@ export class SessionReader {
     throw new SessionFlowInvariantError({ sessionId, problem: head, newerLayout, owner: ownerIn(value) })
   }
 
-  /** Rejects where the codec throws. */
+  /** Rejects if the codec throws. */
   async #decode(text: string, place: SessionTextPlace): Promise<unknown> {
     return this.#codec.decode(text, place)
   }
 }
 
-/** The names of the chunks that were not read yet; `undefined` where they are too many to ask for by name. */
+/** The names of the chunks that were not read yet; `undefined` if there are too many to request by name. */
 function missingNames(
   head: SessionHead,
   known: ReadonlyMap<string, KnownList>,
@@ -245,7 +245,7 @@ function finish(
   return { revision: stored.revision, document, headBytes: stored.head.length, lists, isShared }
 }
 
-/** Whether the session is of another owner than the caller. */
+/** Whether the session's owner is not the caller. */
 function isForeign({ document }: SessionHead, caller: Caller | undefined): boolean {
   return caller !== undefined && (Object(document) as { owner?: unknown }).owner !== caller.owner
 }

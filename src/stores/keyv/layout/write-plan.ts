@@ -1,6 +1,6 @@
 /**
- * Decides what a save sends: the head, and of each list what was appended, where it is certain what is stored;
- * otherwise everything. What was removed from the start of a list is removed by chunks. Decides nothing about
+ * Decides what a save sends: if the stored state is known, the head and the entries appended to each list; otherwise
+ * everything. Entries removed from the start of a list are removed in whole chunks. This file decides nothing about
  * conflicts, and reads nothing.
  */
 
@@ -11,7 +11,7 @@ import { cutList, emptyList, type KnownList, type KnownSession, withSizes } from
 import { chunkName, type ListChunk, type ListHead, type SessionHead, storedLayoutVersion } from './head.js'
 import { listsOf, withoutLists } from './parts.js'
 
-/** Entries of a chunk where a whole list is written: a very long list need not be one text. */
+/** The most entries of a chunk if a whole list is written, so that a very long list is not one text. */
 const entriesPerChunk = 1_000
 
 /** One chunk to be written. */
@@ -29,9 +29,9 @@ export interface WritePlan {
   /** The names of stored chunks that no longer belong to a list. */
   readonly removed: readonly string[]
   readonly replacesChunks: boolean
-  /** The lists as they will be stored. Their `bytes` do not count {@link WritePlan.chunks}, which are not texts yet. */
+  /** The lists as they will be stored. Their `bytes` exclude {@link WritePlan.chunks}, which are not texts yet. */
   readonly lists: ReadonlyMap<string, PlannedList>
-  /** Whether nobody can change those lists. */
+  /** Whether all of those lists are frozen. */
   readonly areFrozen: boolean
 }
 
@@ -43,7 +43,7 @@ export interface PlannedList extends KnownList {
 /**
  * Plans a save.
  *
- * @param known - What is stored under the revision that the save replaces, if that is known.
+ * @param known - The session as stored under the revision that the save replaces, if it is cached.
  */
 export function planWrite(
   document: SessionDocument,
@@ -81,19 +81,19 @@ export function planWrite(
   }
 }
 
-/** A list that the document lost stays in the head, empty: its chunks' names must not be used again. */
+/** Keeps a list that the document lost in the head as an empty list, because its chunks' names must not be reused. */
 function keepNames(kept: ReadonlyMap<string, KnownList> | undefined, lists: Map<string, readonly unknown[]>): void {
   for (const name of kept?.keys() ?? []) if (!lists.has(name)) lists.set(name, emptyList.entries)
 }
 
-/** The names of the chunks of a list that are not part of what stays of it. */
+/** The names of a list's chunks that are removed. */
 function removedChunks(name: string, before: KnownList | undefined, rest: KnownList): string[] {
   const removed: string[] = []
   for (let index = before?.first ?? rest.first; index < rest.first; index++) removed.push(chunkName(name, index))
   return removed
 }
 
-/** What stays of each stored list; `undefined` where the document's lists do not continue them as the hint says. */
+/** The rest that stays of each stored list; `undefined` if the document's lists do not continue it as the hint says. */
 function keptLists(
   stored: ReadonlyMap<string, KnownList>,
   lists: ReadonlyMap<string, readonly unknown[]>,
@@ -115,17 +115,17 @@ function keptOf(
   { appended, removed, rewritten }: SessionSaveHint,
 ): KnownList | undefined {
   const all = before.entries.length
-  // Its pairs were compared one by one when they were made, so that no hint is needed.
+  // Its pairs were compared one by one when they were made, so no hint is needed.
   if (name === 'effects') return cutList(before, beginsWith(list, before.entries) ? 0 : all)
   if (rewritten?.includes(name)) return cutList(before, all)
   const rest = cutList(before, removed?.[name] ?? 0)
   return rest !== undefined && continues(list, rest.entries, appended[name]) ? rest : undefined
 }
 
-/** Whether a list is what stayed of the stored one, and so many entries after that. */
+/** Whether a list is the rest of the stored list, followed by that many new entries. */
 function continues(list: readonly unknown[], rest: readonly unknown[], appended = 0): boolean {
   if (list.length !== rest.length + appended) return false
-  // Both ends are enough: entries are frozen and shared, and nothing replaces one in the middle.
+  // Comparing both ends is enough: entries are frozen and shared, and nothing replaces one in the middle.
   const last = rest.length - 1
   return last < 0 || (list[0] === rest[0] && list[last] === rest[last])
 }

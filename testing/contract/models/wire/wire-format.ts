@@ -3,7 +3,7 @@
 import type { AiSdkLanguageModel } from '../../../../adapters/ai-sdk/index.js'
 import type { ModelSuiteReply } from '../../../suites/index.js'
 
-/** Where else a credential may be than in `apiKey`. */
+/** Other places of a credential than `apiKey`. */
 export interface WireConnection {
   readonly apiKey: string
   readonly baseURL?: string
@@ -17,7 +17,7 @@ export interface WireFormat {
   /** The name that the provider is registered under. */
   readonly name: string
   readonly model: string
-  /** Where the package posts to. */
+  /** The URL to which the package sends its requests. */
   readonly url: string
   /** The part of `url` that the package takes as its base. */
   readonly baseURL: string

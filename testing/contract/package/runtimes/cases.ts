@@ -31,7 +31,7 @@ interface Counts {
 interface Said {
   readonly flow?: string
   readonly session?: string
-  /** Where the routes are mounted: turns have 30 seconds, 3 seconds or half a second. */
+  /** The base paths of the routes: turns have 30 seconds, 3 seconds or half a second. */
   readonly base?: '/ai' | '/patient' | '/hasty'
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -94,7 +94,7 @@ async function leaveTurn(runtime: Running, message: string, said: Said): Promise
   await rejected
 }
 
-/** How a client leaves, what it has asked for, and what the next message gets. */
+/** How a client leaves, what it has requested, and what the next message gets. */
 const departures = [
   ['a stream while the model speaks', leaveStream, 'Chat', 'speak', 'The answer to two.'],
   ['a stream while the model is silent', leaveStream, 'Chat', 'wait for ever', 'The answer to two.'],

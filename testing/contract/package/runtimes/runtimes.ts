@@ -39,7 +39,7 @@ function copyServers(): string {
   return project('runtimes', Object.fromEntries(files))
 }
 
-/** A server and the packed package in one file. Fails where that would need a module of Node. */
+/** A server and the packed package in one file. Fails if that would need a Node module. */
 async function bundle(entry: string, conditions: readonly string[], format: 'esm' | 'iife'): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(copyServers(), entry)],

@@ -22,7 +22,7 @@ export function useFlowChat(id, messages) {
     try {
       await fetch(`${api}/${encodeURIComponent(id)}/stop`, { method: 'POST', headers })
     } finally {
-      // Also where the server cannot be reached: then it may finish the turn.
+      // Also if the server cannot be reached: then it may finish the turn.
       await chat.stop()
     }
   }

@@ -1,4 +1,4 @@
-/** The only wait of the suite by the clock: where a backend has a time to live, it counts in real time. */
+/** The suite's only wait in real time, because a backend's time to live runs in real time. */
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }

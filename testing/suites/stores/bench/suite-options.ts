@@ -5,7 +5,7 @@ import type { SessionStore } from '../../../../src/index.js'
 export interface SessionStoreSuiteOptions {
   /**
    * Another handle on the data of `store`, as a second process or a restarted one would have it. `store` is open.
-   * Default: another call of `createStore`, which is right where every handle leads to one backend. A store that keeps
+   * Default: another call of `createStore`, which is right if every handle uses the same backend. A store that keeps
    * its data to itself needs this option, or the cases that need two handles fail and say so.
    */
   readonly reopen?: (store: SessionStore) => SessionStore | Promise<SessionStore>
@@ -21,7 +21,7 @@ export interface SessionStoreSuiteOptions {
   /** Whether the store has `claim`. Default `false`: its cases are left out. */
   readonly claims?: boolean
   /**
-   * Given where the store has `lease`: the milliseconds after which the lease of a holder that is gone is free. They
+   * Set it if the store has `lease`: the milliseconds after which the lease of a dead holder is free. They
    * are passed to `lease`; a store with its own setting is made with the same number. The suite waits as long a few
    * times, so take some hundred. Default: the cases of leases are left out.
    */
@@ -29,8 +29,8 @@ export interface SessionStoreSuiteOptions {
   /** Whether the store has `list`. Default `false`: its cases are left out. */
   readonly lists?: boolean
   /**
-   * Given where the store can have an absolute time to live. It needs `advance` where the store goes by a clock that a
-   * test moves, and `expiresAt` where a backend decides, which goes by the document's `createdAt`. Default: the cases
+   * Set it if the store can have an absolute time to live. It needs `advance` if the store uses a clock that a
+   * test moves, and `expiresAt` if a backend decides by the document's `createdAt`. Default: the cases
    * of it are left out.
    */
   readonly absoluteTtl?: {

@@ -16,7 +16,7 @@ type Keep = (
   hint: SessionSaveHint,
 ) => readonly StoredMessage[]
 
-/** A store that keeps other messages than it is given, where there is a hint. */
+/** A store that stores wrong messages if there is a hint. */
 function keeping(keep: Keep): BrokenStore['store'] {
   return class extends TextStore {
     override write(document: SessionDocument, hint?: SessionSaveHint): void {

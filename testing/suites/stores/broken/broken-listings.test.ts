@@ -140,7 +140,7 @@ const broken: readonly BrokenStore[] = [
         return super.list(query).catch(() => super.list(without(query, 'cursor')))
       }
     },
-    caughtBy: ['listing: a cursor of somebody else is refused'],
+    caughtBy: ['listing: an invalid cursor is refused'],
   },
   {
     what: 'what cannot be read ends a listing',

@@ -183,7 +183,7 @@ const broken: readonly BrokenStore[] = [
     caughtBy: [
       'create of an ID that was saved since is a conflict and changes nothing',
       'create after a delete succeeds under the revision that was deleted',
-      'a save that is repeated after somebody else saved is a conflict',
+      'a save that is repeated after another save is a conflict',
       'a repeated save does not bring a deleted session back',
     ],
   },

@@ -136,7 +136,7 @@ export const saveCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'a save that is repeated after somebody else saved is a conflict',
+    name: 'a save that is repeated after another save is a conflict',
     rule: rules.save,
     async run(bench) {
       const { store, first } = await openWithSession(bench)

@@ -6,7 +6,7 @@ import { pause } from '../bench/pause.js'
 import { rules } from '../bench/rules.js'
 import type { SuiteBench, SuiteCase } from '../bench/suite-case.js'
 
-/** How long a test looks at somebody who waits, in milliseconds. */
+/** Milliseconds for which a test observes a waiting caller. */
 const lookMs = 40
 
 /** Never fires. */

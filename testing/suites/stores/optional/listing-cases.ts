@@ -258,7 +258,7 @@ export const listingCases: readonly SuiteCase[] = [
     },
   },
   {
-    name: 'listing: a cursor of somebody else is refused',
+    name: 'listing: an invalid cursor is refused',
     rule: rules.list,
     needs,
     async run(bench) {

@@ -1,4 +1,4 @@
-// In a file of its own: what stands for a package here would stand for it in the tests after these.
+// In its own file, because the mocked packages would also be mocked in later tests of the same file.
 import { expect, test, vi } from 'vitest'
 
 test.each(['keyv', '@keyv/postgres', 'pg'])(

@@ -2,7 +2,7 @@ import type { Keyv } from 'keyv'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPostgresKeyv } from './create-postgres-keyv.js'
 
-/** Stands for `pg`: keeps what it is given, and answers nothing. */
+/** A fake of `pg`: records its arguments, and returns nothing. */
 const made = vi.hoisted(() => ({ pools: [] as FakePool[] }))
 interface FakePool {
   readonly settings: Record<string, unknown>
@@ -45,7 +45,7 @@ const url = 'postgres://app:secret@127.0.0.1:1/app'
 const lastPool = (): FakePool => made.pools.at(-1) as FakePool
 
 describe('createPostgresKeyv', () => {
-  test('bounds every wait of its pool, which is its own', async () => {
+  test('limits every wait of its own pool', async () => {
     const keyv = await createPostgresKeyv(url)
     expect(lastPool().settings).toEqual({
       connectionString: url,
@@ -61,7 +61,7 @@ describe('createPostgresKeyv', () => {
     expect(made.pools).toHaveLength(2)
   })
 
-  test('takes settings, those of the pool last', async () => {
+  test("accepts settings; the pool's settings win", async () => {
     const pool = { ssl: true, statement_timeout: undefined }
     const limits = { maxConnections: 3, connectTimeoutMs: 5, replyTimeoutMs: 10 }
     const names = { namespace: 'talks', table: 'talk', schema: 'app' }
@@ -79,7 +79,7 @@ describe('createPostgresKeyv', () => {
     expect(keyv.store.opts).toMatchObject({ table: 'talk', schema: 'app' })
   })
 
-  test('gives statements with values a name, the first fifty, unless it must not', async () => {
+  test('names the first fifty statements with values, unless prepareStatements is false', async () => {
     const query = async (keyv: Keyv, statement: string, values?: unknown[]): Promise<unknown> => {
       await keyv.store.query(statement, values)
       return lastPool().queries.at(-1)
@@ -95,7 +95,7 @@ describe('createPostgresKeyv', () => {
     expect(await query(unnamed, 'SELECT $1', ['a'])).toEqual({ text: 'SELECT $1', values: ['a'] })
   })
 
-  test('reports a lost connection to listeners, and works without any', async () => {
+  test('reports a lost connection to listeners, and works without listeners', async () => {
     const keyv = await createPostgresKeyv(url)
     const lost = new Error('connection lost')
     for (const listener of lastPool().listeners) listener(lost)

@@ -1,7 +1,7 @@
 /**
- * A Keyv over Postgres with a pool of its own, in which every wait has a limit. The adapter's own pool is one for the
- * whole process, and the loss of an idle connection would end the process. `keyv`, `@keyv/postgres` and `pg` are
- * optional packages and loaded here, when they are needed.
+ * Makes a Keyv over Postgres with its own connection pool, in which every wait has a limit. The adapter's own pool is
+ * shared by the whole process, and the loss of an idle connection would end the process. `keyv`, `@keyv/postgres` and
+ * `pg` are optional packages; they are loaded on the first call.
  */
 import type { KeyvPostgres } from '@keyv/postgres'
 import type { Keyv } from 'keyv'
@@ -9,28 +9,28 @@ import type { Pool } from 'pg'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
 
-/** What {@link createPostgresKeyv} takes in addition to the address. */
+/** The options of {@link createPostgresKeyv}. */
 export interface PostgresKeyvOptions {
-  /** Put before each key, with `:` between. Default `turnkeeper`. */
+  /** The prefix of each key, followed by `:`. Default `turnkeeper`. */
   readonly namespace?: string
   /** Milliseconds that a session is kept after its last save. Default: for ever. */
   readonly ttlMs?: number
-  /** Sessions are in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
+  /** Sessions are stored in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
   readonly table?: string
   /** Created if it is missing. Default `public`. */
   readonly schema?: string
-  /** Connections at the same time. Default 10. */
+  /** The most connections at the same time. Default 10. */
   readonly maxConnections?: number
   /** Milliseconds to wait for a connection. Default 2 000. */
   readonly connectTimeoutMs?: number
   /** Milliseconds that one statement may take; keep it below the engine's `storeTimeoutMs`. Default 3 000. */
   readonly replyTimeoutMs?: number
   /**
-   * Whether the server keeps the plan of each statement as long as a connection lasts. Switch it off behind a pooler
-   * that shares connections by the transaction and cannot keep such plans. Default `true`.
+   * Whether the server keeps the plan of each statement for the life of a connection. Switch it off behind a pooler in
+   * transaction mode that does not support prepared statements. Default `true`.
    */
   readonly prepareStatements?: boolean
-  /** Further settings of the pool, as `pg` takes them: `ssl`, `password` as a function, `application_name`. */
+  /** More settings for the pool of `pg`, such as `ssl`, `password` as a function, or `application_name`. */
   readonly pool?: Readonly<Record<string, unknown>>
 }
 
@@ -40,24 +40,24 @@ interface Packages {
   readonly Pool: typeof Pool
 }
 
-/** Every wait and every count is finite. */
+/** No time and no count may be infinite. */
 const finite = { finite: true }
 
 /**
- * The part of `replyTimeoutMs` after which the server cancels a statement: before the client would,
- * without knowing the outcome.
+ * The fraction of `replyTimeoutMs` after which the server cancels a statement. It is below 1 because the client would
+ * give up without knowing the outcome.
  */
 const serverShare = 0.9
 
-/** Statements that are prepared. The driver has fewer; others may use the adapter, too. */
+/** The most statements that are prepared. The driver has fewer, but other code may use the adapter too. */
 const maxPrepared = 50
 
 /**
- * Makes a Keyv for a `KeyvSessionStore`. Connects in the background; a server that is down may come up later.
+ * Makes a Keyv for a `KeyvSessionStore`. It connects in the background, so a server that is down may come up later.
  *
- * @param url - Where Postgres is: `postgres://[user[:password]@]host[:port]/database`.
- * @throws `InvalidInputError` (rejects) for settings that cannot be used, and where `keyv`, `@keyv/postgres` or `pg` is
- * not installed: its message is the command that installs them.
+ * @param url - The address: `postgres://[user[:password]@]host[:port]/database`.
+ * @throws `InvalidInputError` (rejects) if a setting is invalid, or if `keyv`, `@keyv/postgres` or `pg` is not
+ * installed; the message has the command that installs them.
  *
  * @example
  * ```ts
@@ -90,7 +90,7 @@ export async function createPostgresKeyv(url: string, options: PostgresKeyvOptio
     throwOnErrors: true,
     ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
   })
-  // The caller gets a failure as a rejection; an error event without a listener would end the process.
+  // The caller gets each failure as a rejection. Without a listener an error event would end the process.
   keyv.on('error', () => {})
   return keyv
 }
@@ -104,7 +104,7 @@ function createAdapter(
   const names = new Map<string, string>()
   let ended: Promise<void> | undefined
 
-  /** A statement with a name is planned once for each connection. */
+  /** Names the statement, because a named statement is planned only once per connection. */
   function toQuery(statement: string, values: unknown): object {
     if (preparesStatements && values !== undefined && !names.has(statement) && names.size < maxPrepared) {
       names.set(statement, `turnkeeper_${names.size}`)
@@ -132,7 +132,7 @@ function checkUrl(url: string): void {
   try {
     if (/^postgres(ql)?:$/.test(new URL(url).protocol)) return
   } catch {
-    // The error below does not contain the address: it may hold a password.
+    // The error below does not contain the address, which may hold a password.
   }
   throw invalidInput('createPostgresKeyv: the address must read postgres://user:password@host:port/database.')
 }

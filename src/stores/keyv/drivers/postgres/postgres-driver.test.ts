@@ -7,7 +7,7 @@ const swap = swapOf('key', { expectedRevision: 'r1', revision: 'r2' })
 
 const ready = { has_schema: true, has_tables: true, encoding: 'UTF8' }
 
-/** An adapter that answers each statement with what `answer` makes of it: rows, or an error to throw. */
+/** An adapter that answers each statement with the result of `answer`: rows, or an error to throw. */
 function fakeAdapter(
   answer: (statement: string, values: unknown) => object | Error,
   opts: SqlAdapter['opts'] = { dialect: 'postgres' },
@@ -28,7 +28,7 @@ function fakeAdapter(
 const failure = (code: string): Error => Object.assign(new Error(`failed with ${code}`), { code })
 
 describe('createPostgresDriver', () => {
-  test('runs a swap again that another writer overtook, and believes the second answer', async () => {
+  test('repeats a swap that another writer overtook, and uses the second result', async () => {
     const answers = [
       { written: 0, found: 'r1' },
       { written: 0, found: 'r9' },
@@ -56,7 +56,7 @@ describe('createPostgresDriver', () => {
     await expect(createPostgresDriver(adapter).remove('key')).rejects.toThrow(message)
   })
 
-  test.each(['40001', '40P01'])('runs a statement again that failed with %s, up to twenty times', async (code) => {
+  test.each(['40001', '40P01'])('repeats a statement that failed with %s, up to twenty times', async (code) => {
     const answers = [failure(code), failure(code), { written: 1, found: 'r1' }]
     expect(await createPostgresDriver(fakeAdapter(() => answers.shift() as object)).swap(swap)).toBe('done')
     const adapter = fakeAdapter(() => failure(code))
@@ -64,13 +64,13 @@ describe('createPostgresDriver', () => {
     expect(adapter.statements).toHaveLength(1 + 20)
   })
 
-  test('passes any other failure on, and does not try again', async () => {
+  test('rejects with any other failure, and does not try again', async () => {
     const adapter = fakeAdapter(() => failure('57014'))
     await expect(createPostgresDriver(adapter).swap(swap)).rejects.toMatchObject({ code: '57014' })
     expect(adapter.statements).toHaveLength(2)
   })
 
-  test.each(['23505', '42P07'])('finds tables that another process makes at this moment (%s)', async (code) => {
+  test.each(['23505', '42P07'])('finds tables that another process creates at the same moment (%s)', async (code) => {
     const states = [{ ...ready, has_schema: false, has_tables: false }, ready]
     const created: string[] = []
     const driver = createPostgresDriver({
@@ -87,7 +87,7 @@ describe('createPostgresDriver', () => {
     expect(created[0]).toBe('CREATE SCHEMA IF NOT EXISTS "talks"')
   })
 
-  test('stops creating tables after twenty attempts, or at once where it is not allowed to; the next call tries again', async () => {
+  test('stops creating tables after twenty attempts, or at once without permission; the next call tries again', async () => {
     for (const [code, attempts] of [
       ['23505', 20],
       ['42501', 1],
@@ -108,7 +108,7 @@ describe('createPostgresDriver', () => {
     }
   })
 
-  test('names its tables as Postgres reads the names of the adapter', async () => {
+  test("names its tables as Postgres reads the adapter's table name", async () => {
     const names = async (opts: SqlAdapter['opts']): Promise<string | undefined> => {
       const adapter = fakeAdapter(() => ({ revision: 'r1', head: '{}' }), opts)
       await createPostgresDriver(adapter).read('key', [])
@@ -119,7 +119,7 @@ describe('createPostgresDriver', () => {
     expect(await names({ schema: '"My""Talks"', table: '"A b"'.replace(' ', '_') })).toBe('"My""Talks"."A_b_session"')
   })
 
-  test('refuses a table whose name Postgres would cut off', () => {
+  test('refuses a table name that Postgres would truncate', () => {
     expect(() => createPostgresDriver(fakeAdapter(() => ready, { table: 't'.repeat(48) }))).not.toThrow()
     expect(() => createPostgresDriver(fakeAdapter(() => ready, { table: 't'.repeat(49) }))).toThrow(
       `The Postgres table name '${'t'.repeat(49)}' is longer than 48 bytes.`,

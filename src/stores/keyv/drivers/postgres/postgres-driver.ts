@@ -1,6 +1,6 @@
 /**
- * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what the result of a statement means
- * where another writer changed the same row. postgres-statements.ts says what the statements do.
+ * Sessions in Postgres, through the public `query` of `@keyv/postgres`. Decides what a statement's result means if
+ * another writer changed the same row. postgres-statements.ts has the statements.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
@@ -22,7 +22,7 @@ import { type PostgresStatements, postgresStatements } from './postgres-statemen
 /** The row that a writing statement returns. */
 interface WriteRow {
   readonly written: number
-  /** The revision that was stored when the statement began. */
+  /** The revision that was stored when the statement began; `null` if there was none. */
   readonly found: string | null
 }
 
@@ -32,19 +32,20 @@ interface InspectRow {
   readonly encoding: string
 }
 
-/** How often a statement that met another writer is run. Each time, the other writer has succeeded. */
+/** How often a statement is run if other writers keep changing its row. Each time, the other writer has succeeded. */
 const maxAttempts = 20
 
-/** Postgres truncates longer names, and two tables would have the same one. */
+/** Postgres truncates longer names, so two tables would get the same name. */
 const maxTableBytes = 63 - '_session_expiry'.length
 
 const serializationFailures = ['40001', '40P01']
 const createdByAnother = ['23505', '42P06', '42P07', '42710', 'XX000']
 
 /**
- * The driver over an adapter of `@keyv/postgres`. Its tables are named after the adapter's, and made on first use.
+ * The driver over an adapter of `@keyv/postgres`. Its tables are named after the adapter's table, and are created on
+ * first use.
  *
- * @throws `InvalidInputError` where the adapter's table has a name too long for that.
+ * @throws `InvalidInputError` if the name of the adapter's table is too long for that.
  */
 export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   const { schema = 'public', table = 'keyv' } = adapter.opts
@@ -57,8 +58,8 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
   const listed = listingStatements(statements, perform)
 
   /**
-   * Writes until both results of the statement agree: where `isPassing` returns that the row must have been written as
-   * it was found, and it was not, another writer changed it in between.
+   * Runs the statement until its two results agree. If `isPassing` accepts the revision that was found, but no row was
+   * written, another writer changed the row in between.
    */
   async function write(
     statement: string,
@@ -144,7 +145,7 @@ function listingStatements(statements: PostgresStatements, perform: Perform): Sq
   }
 }
 
-/** Runs statements, the first one when the tables are there, until it is closed. */
+/** Runs statements until it is closed. Creates the tables before the first one, if they are missing. */
 function openDatabase(
   adapter: SqlAdapter,
   statements: PostgresStatements,
@@ -171,7 +172,7 @@ function openDatabase(
   }
 
   async function createMissing(): Promise<void> {
-    // Looked for first, because a role that may use the tables need not be allowed to create any.
+    // Check first: a role that may use the tables is not always allowed to create them.
     for (const statement of await findMissing()) await run(statement)
   }
 
@@ -193,7 +194,7 @@ function openDatabase(
   }
 }
 
-/** Does `work` again while it fails with one of these codes. */
+/** Repeats `work` while it fails with one of these codes. */
 async function repeatOn<Result>(codes: readonly string[], work: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -210,9 +211,9 @@ function statementOf(swap: SessionSwap): 'insert' | 'replace' | 'cut' | 'append'
   return swap.removed.length > 0 ? 'cut' : 'append'
 }
 
-/** In the order of the statements' numbered parameters. */
+/** The values for the statements' numbered parameters, in order. */
 function toValues(swap: SessionSwap, expected: string | null): unknown[] {
-  // One row a name: Postgres refuses to write one twice in a statement.
+  // A Map, because Postgres refuses to write the same row twice in one statement.
   const chunks = new Map(swap.chunks)
   const names = Array.from(chunks.keys(), encodeText)
   const bodies = Array.from(chunks.values(), encodeText)

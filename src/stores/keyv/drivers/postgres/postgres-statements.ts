@@ -1,17 +1,14 @@
 /**
- * The SQL of the Postgres driver. A write is one statement, hence one transaction: common table expressions swap the
- * session's row and write its chunks. They and the final SELECT see the database as it was when the statement began, so
- * `found` may be older than the row that the swap met. postgres-driver.ts takes that into account.
+ * The SQL of the Postgres driver. A write is one statement, and therefore one transaction: common table expressions
+ * swap the session's row and write its chunks. They and the final SELECT see the database as it was when the statement
+ * began, so `found` may be older than the row that the swap changed. postgres-driver.ts handles that.
  */
 
 /** The statements over one set of tables. */
 export interface PostgresStatements {
   readonly inspect: string
   readonly createSchema: string
-  /**
-   * Several statements in one text, hence in one transaction. Fails where another process
-   * creates them at the same time.
-   */
+  /** Several statements in one text, so in one transaction. Fails if another process creates them at the same time. */
   readonly createTables: string
   readonly readRevision: string
   readonly readHead: string
@@ -19,12 +16,12 @@ export interface PostgresStatements {
   readonly readAll: string
   readonly insert: string
   readonly append: string
-  /** Appends, and removes chunks by name. */
+  /** Appends chunks, and removes chunks by name. */
   readonly cut: string
   readonly replace: string
   readonly remove: string
   readonly purge: string
-  /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
+  /** Stores a session ID under a key, unless the key already holds one. Returns the session ID that the key holds. */
   readonly claim: string
   readonly purgeClaims: string
   readonly list: string
@@ -33,12 +30,12 @@ export interface PostgresStatements {
 
 const isLive = '(expires_at IS NULL OR expires_at > now())'
 const expiry = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 millisecond'`
-/** The earlier one of two, of which either may be null. */
+/** The earlier of two times, either of which may be null. */
 const earlier = (ttl: string, latest: string): string => `LEAST(${expiry(ttl)}, to_timestamp(${latest}::float8 / 1000))`
 const chunkList = 'SELECT json_agg(json_build_array(chunk.name, chunk.body))::text'
 
 /**
- * @param schema - As in the adapter's options: an SQL identifier, hence in lower case unless it is quoted.
+ * @param schema - As in the adapter's options: an SQL identifier, so folded to lower case unless it is quoted.
  * @param table - The same.
  */
 export function postgresStatements(schema: string, table: string): PostgresStatements {
@@ -57,7 +54,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
   const update = (latest: string): string => `UPDATE ${session} SET revision = $2, head = $3,
       expires_at = ${earlier('$4', latest)}
       WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isLive} RETURNING id`
-  // An expired row is deleted, and its chunks with it. Counting it makes the deletion come before the insertion.
+  // Deletes an expired row and its chunks. Counting the deleted rows makes the deletion run before the insertion.
   const insert = `WITH gone AS (
       DELETE FROM ${session} WHERE key = $1 AND NOT ${isLive} RETURNING id
     ), stored AS (
@@ -101,7 +98,8 @@ export function postgresStatements(schema: string, table: string): PostgresState
       ${index('_claim_expiry')} ON ${claim} (expires_at);`,
     readRevision: `SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}`,
     readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
-    // One index lookup for each name: without statistics Postgres would read all chunks of the session instead.
+    // The lateral join forces one index lookup per name. Without statistics Postgres would read all of the session's
+    // chunks.
     readChunks: `SELECT revision, head, (${chunkList} FROM unnest($2::text[]) AS wanted(name) CROSS JOIN LATERAL (
         SELECT name, body FROM ${chunk} WHERE session_id = session.id AND name = wanted.name LIMIT 1) AS chunk) AS chunks
       FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
@@ -123,15 +121,15 @@ export function postgresStatements(schema: string, table: string): PostgresState
       DELETE FROM ${session} WHERE key = $1 AND ($2::text IS NULL OR revision = $2 OR NOT ${isLive}) RETURNING id
     )
     SELECT (SELECT count(*)::int FROM removed) AS written, ${found}`,
-    // Skips what another statement holds, so that two of them never wait for each other.
+    // Skips rows that another statement has locked, so that two purges never wait for each other.
     purge: `WITH expired AS MATERIALIZED (
       SELECT id FROM ${session} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.id
     )
     SELECT count(*)::int AS written FROM removed`,
-    // A row that is live is written as it was, so that the statement returns it, also one of which it had
-    // not known at its beginning.
+    // A live row is written unchanged, so that the statement returns it, even if the row was inserted after the
+    // statement began.
     claim: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
       ON CONFLICT (key) DO UPDATE SET
         session_id = CASE WHEN kept.expires_at > now() THEN kept.session_id ELSE excluded.session_id END,

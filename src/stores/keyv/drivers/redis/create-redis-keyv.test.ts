@@ -8,7 +8,7 @@ import type { RedisClientLike } from './connection/redis-client.js'
 import { createRedisKeyv, type RedisKeyvOptions } from './create-redis-keyv.js'
 import { redisSettingsOf } from './redis-settings.js'
 
-/** What the made client goes by. */
+/** The options of the created client. */
 function clientOptions(keyv: Keyv): Record<string, unknown> & { socket: Record<string, unknown> } {
   return keyv.store.client.options
 }
@@ -19,7 +19,7 @@ afterEach(() => {
 })
 
 describe('createRedisKeyv', () => {
-  test('sets the client up so that trouble shows, and connects to nothing', async () => {
+  test('sets the client up to report failures, and does not connect', async () => {
     const keyv = await createRedisKeyv('redis://user:word@127.0.0.1:6380/2')
     expect(clientOptions(keyv)).toMatchObject({
       disableOfflineQueue: true,
@@ -38,7 +38,7 @@ describe('createRedisKeyv', () => {
     ])
   })
 
-  test('reconnects fast at first, never later than two seconds, and not in step', async () => {
+  test('reconnects fast at first, after two seconds at most, and after random pauses', async () => {
     const keyv = await createRedisKeyv()
     const strategy = clientOptions(keyv).socket.reconnectStrategy as (attempts: number) => number
     const delays = (attempts: number): number[] => Array.from({ length: 50 }, () => strategy(attempts))
@@ -50,7 +50,7 @@ describe('createRedisKeyv', () => {
     expect(new Set(delays(3)).size).toBeGreaterThan(10)
   })
 
-  test('takes leases, and has none without', async () => {
+  test('uses leases only with the option', async () => {
     const lease = { ttlMs: 10_000 }
     expect(redisSettingsOf(await createRedisKeyv(undefined, { lease })).lease).toEqual(lease)
     expect(new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { lease }) }).lease).toBeTypeOf('function')
@@ -68,7 +68,7 @@ describe('createRedisKeyv', () => {
     await expect(createRedisKeyv(undefined, { lease } as RedisKeyvOptions)).rejects.toThrow(message)
   })
 
-  test('takes timeouts, a namespace, a time to live and what to wait for', async () => {
+  test('accepts timeouts, a namespace, a time to live and a wait', async () => {
     const keyv = await createRedisKeyv(undefined, {
       namespace: 'talks',
       ttlMs: 5_000,
@@ -84,7 +84,7 @@ describe('createRedisKeyv', () => {
     expect(redisSettingsOf(keyv)).toEqual({ wait: { replicas: 2, timeoutMs: 151 }, replyWithinMs: 302 })
   })
 
-  test('takes a client of the application, and closes none of its connections', async () => {
+  test("accepts the application's client, and closes none of its connections", async () => {
     const client: RedisClientLike = {
       isOpen: false,
       connect: async () => undefined,
@@ -115,7 +115,7 @@ describe('createRedisKeyv', () => {
     )
   })
 
-  test('names the command that installs what is missing', async () => {
+  test('names the command that installs the missing packages', async () => {
     vi.doMock('@keyv/redis', () => {
       throw new Error("Cannot find package '@keyv/redis'")
     })

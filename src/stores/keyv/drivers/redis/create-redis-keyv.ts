@@ -1,6 +1,6 @@
 /**
- * A Keyv over Redis whose client is set up for sessions: a failure is reported at once and as an error, and the client
- * reconnects by itself. `keyv` and `@keyv/redis` are optional packages and loaded here, when they are needed.
+ * Makes a Keyv over Redis whose client is set up for sessions: it reports a failure at once, as an error, and
+ * reconnects by itself. `keyv` and `@keyv/redis` are optional packages; they are loaded on the first call.
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
@@ -8,43 +8,42 @@ import { checkNumber, checkOptionNames, type OptionNames } from '../../../../uti
 import type { RedisClientLike } from './connection/redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
-/** What {@link createRedisKeyv} takes in addition to the address. */
+/** The options of {@link createRedisKeyv}. */
 export interface RedisKeyvOptions {
-  /** Put before each key, with `::` between. Default `turnkeeper`. */
+  /** The prefix of each key, followed by `::`. Default `turnkeeper`. */
   readonly namespace?: string
   /** Milliseconds that a session is kept after its last save. Default: for ever. */
   readonly ttlMs?: number
   /**
-   * Wait, after each save, until so many replicas have it. A save that took effect on fewer counts, and is reported
-   * (the engine's event `session:under-replicated`); one whose connection is lost meanwhile is sent once more, or
-   * rejects. Deletes do not wait. Default: no wait.
+   * Wait after each save until this many replicas have received it. If fewer have, the save still succeeds, and the
+   * engine emits `session:under-replicated`. If the connection is lost during the wait, the save is sent once more, and
+   * rejects if that fails too. Deletes do not wait. Default: no wait.
    */
   readonly wait?: RedisWaitOptions
   /**
    * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without
-   * them both run, and one of them fails with `SESSION_CONFLICT`. A turn sends two commands more. Take a `ttlMs` that
-   * is well above the longest pause of a process, for example 10 000: a lease that expires too early does no harm but
-   * that both run. Default: no leases.
+   * leases both turns run, and one of them fails with `SESSION_CONFLICT`. A lease costs each turn two more commands.
+   * Use a `ttlMs` well above the longest pause of a process, for example 10 000. If a lease expires too early, both
+   * turns run, as they do without leases. Default: no leases.
    */
   readonly lease?: { readonly ttlMs: number }
   /** Milliseconds to wait for a connection. Default 2 000. */
   readonly connectTimeoutMs?: number
   /**
-   * Milliseconds without any reply after which a connection is closed and opened anew; keep it below the engine's
+   * Milliseconds without any reply after which a connection is closed and opened again; keep it below the engine's
    * `storeTimeoutMs`. Default 3 000.
    */
   readonly replyTimeoutMs?: number
   /**
-   * A client of the package `redis` or `@redis/client` (one server, Sentinel or Cluster), in place of one for the
-   * address. Its own settings apply: switch its offline queue off (`disableOfflineQueue: true`), and set its
-   * `pingInterval` and `socketTimeout`. For a Cluster use version 6, which recovers from the loss of a master. With
-   * `wait`, keep the default `masterPoolSize` of 1 of a Sentinel client: WAIT counts only what was
-   * written on its own connection.
+   * A client of the package `redis` or `@redis/client` (one server, Sentinel or Cluster) to use instead of the address.
+   * Its own settings apply: switch off its offline queue (`disableOfflineQueue: true`), and set its `pingInterval` and
+   * `socketTimeout`. For a Cluster use version 6, which recovers from the loss of a master. If you use `wait` with a
+   * Sentinel client, keep its default `masterPoolSize` of 1: WAIT counts only writes on its own connection.
    */
   readonly client?: RedisClientLike
 }
 
-/** No wait and no count is without end. */
+/** No time and no count may be infinite. */
 const finite = { finite: true }
 
 const leaseOptionNames: OptionNames<NonNullable<RedisKeyvOptions['lease']>> = { ttlMs: true }
@@ -52,11 +51,11 @@ const leaseOptionNames: OptionNames<NonNullable<RedisKeyvOptions['lease']>> = { 
 const defaultWaitMs = 500
 
 /**
- * Makes a Keyv for a `KeyvSessionStore`. Connects at its first use, not here.
+ * Makes a Keyv for a `KeyvSessionStore`. It connects on first use, not here.
  *
- * @param url - Where Redis is: `redis[s]://[[user][:password]@]host[:port][/database]`. Not used with `client`.
- * @throws `InvalidInputError` (rejects) for settings that cannot be used, and where `keyv` or `@keyv/redis` is not
- * installed: its message is the command that installs them.
+ * @param url - The address: `redis[s]://[[user][:password]@]host[:port][/database]`. Not used with `client`.
+ * @throws `InvalidInputError` (rejects) if a setting is invalid, or if `keyv` or `@keyv/redis` is not installed; the
+ * message has the command that installs them.
  *
  * @example
  * ```ts
@@ -99,7 +98,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
         socket: { connectTimeout: connectTimeoutMs, socketTimeout: replyTimeoutMs, reconnectStrategy },
       })
   } catch (cause) {
-    // Without the address: it may hold a password.
+    // The message does not contain the address, which may hold a password.
     throw invalidInput('createRedisKeyv: the address must read redis://host:port or rediss://host:port.', cause)
   }
   const adapter = new KeyvRedis(connect as ConstructorParameters<typeof KeyvRedis>[0], { throwOnErrors: true })
@@ -117,7 +116,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
   return keyv
 }
 
-/** Fast at first, at most about two seconds, and random, so that not all processes reconnect at once. */
+/** Pauses are short at first, at most 2 seconds, and random, so that processes do not all reconnect at once. */
 function reconnectStrategy(attempts: number): number {
   return Math.min(50 * 2 ** attempts, 2_000) * (0.5 + Math.random() / 2)
 }
@@ -125,7 +124,7 @@ function reconnectStrategy(attempts: number): number {
 async function loadPackages(): Promise<typeof import('@keyv/redis')> {
   try {
     const packages = await import('@keyv/redis')
-    // Older versions have neither, and install beside the package as well.
+    // Older versions, which npm also accepts beside this package, have neither.
     if (!('createClient' in packages && 'Keyv' in packages)) throw new Error('This @keyv/redis is too old.')
     return packages
   } catch (cause) {

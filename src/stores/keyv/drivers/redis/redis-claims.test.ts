@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { RedisClaims } from './redis-claims.js'
 import { RedisCommands } from './redis-commands.js'
 
-/** Claims over a server that answers each command as the test says, and what was sent. */
+/** Claims over a fake server that gives the test's answers, and the commands that it received. */
 function claimsOver(answer: (words: readonly string[]) => unknown) {
   const sent: (readonly string[])[] = []
   const send = async (_key: string, words: readonly string[]): Promise<unknown> => {
@@ -13,18 +13,18 @@ function claimsOver(answer: (words: readonly string[]) => unknown) {
   return { claims, sent, names: () => sent.map(([name]) => name) }
 }
 
-test('a claim is one command, which does both', async () => {
+test('a claim is one command that stores and reads', async () => {
   const { claims, sent } = claimsOver(() => null)
   expect(await claims.claim('k', 'a', 1_000.5)).toBe('a')
   expect(sent).toEqual([['SET', 'k', 'a', 'NX', 'GET', 'PX', '1001']])
 })
 
-test('it gives what is kept', async () => {
+test('it returns the ID that the key already holds', async () => {
   const { claims } = claimsOver(() => 'first')
   expect(await claims.claim('k', 'a', 1_000)).toBe('first')
 })
 
-test('a server before 7.0, which refuses NX with GET, runs a script, and is asked once', async () => {
+test('a server before 7.0, which refuses NX with GET, gets a script, and is tried only once', async () => {
   const { claims, sent, names } = claimsOver(([name]) => {
     if (name === 'SET') throw new Error('ERR syntax error')
     return 'first'
@@ -35,7 +35,7 @@ test('a server before 7.0, which refuses NX with GET, runs a script, and is aske
   expect(sent[1]?.slice(2)).toEqual(['1', 'k', 'a', '1000'])
 })
 
-test('another failure is a failure', async () => {
+test('rejects for any other failure', async () => {
   const { claims, names } = claimsOver(() => {
     throw new Error('OOM command not allowed')
   })

@@ -1,6 +1,6 @@
 /**
- * Claims in Redis: one key with an expiry for each. One command keeps a session ID there, or
- * returns the one that is kept.
+ * Claims in Redis: each is one key with an expiry. A single command stores the session ID, or returns the one that the
+ * key already holds.
  */
 import { decodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'
@@ -9,14 +9,14 @@ import { claimScript } from './redis-scripts.js'
 /** The claims of one Keyv's connection. */
 export class RedisClaims {
   readonly #commands: RedisCommands
-  /** Whether the server is older than 7.0, as far as is known. */
+  /** Set once the server has turned out to be older than 7.0. */
   #isOldServer = false
 
   constructor(commands: RedisCommands) {
     this.#commands = commands
   }
 
-  /** The session ID that is kept under the key. */
+  /** Claims the key for `sessionId`, unless it is taken. Returns the session ID that the key holds. */
   async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     const ttl = String(Math.max(1, Math.ceil(ttlMs)))
     const kept = this.#isOldServer ? undefined : await this.#set(key, sessionId, ttl)
@@ -24,7 +24,7 @@ export class RedisClaims {
     return decodeText((kept ?? (await this.#commands.evaluate(claimScript, key, [sessionId, ttl]))) as string)
   }
 
-  /** What was kept before; `undefined` where the server does not take the command. */
+  /** Returns the earlier session ID, `null` if there was none, or `undefined` if the server refuses the command. */
   async #set(key: string, sessionId: string, ttl: string): Promise<unknown> {
     try {
       return await this.#commands.send(key, ['SET', key, sessionId, 'NX', 'GET', 'PX', ttl])

@@ -1,10 +1,10 @@
-/** How words are sent to Redis, and scripts run. redis-connection.ts decides how the server is reached. */
+/** Sends commands to Redis and runs scripts. redis-connection.ts decides how the server is reached. */
 import type { SwapOutcome } from '../../driver/session-driver.js'
 import { encodeText } from '../text-escapes.js'
 import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import type { RedisScript } from './redis-scripts.js'
 
-/** The commands of one Keyv's connection. Where no connection is named, the client's own routing decides. */
+/** The commands of one Keyv's connection. If no `target` is given, the client routes the command. */
 export class RedisCommands {
   readonly #connection: Pick<RedisConnection, 'send' | 'sendOn'>
 
@@ -12,7 +12,7 @@ export class RedisCommands {
     this.#connection = connection
   }
 
-  /** The words are encoded, because half a surrogate pair would not reach the server as it is. */
+  /** Sends a command. Its words are encoded, because a lone surrogate would not reach the server unchanged. */
   send(key: string, words: readonly string[], target?: MasterConnection): Promise<unknown> {
     const encoded = words.map(encodeText)
     return target === undefined
@@ -42,7 +42,7 @@ export class RedisCommands {
     try {
       return await this.send(key, ['EVALSHA', await script.digest(), '1', key, ...values], target)
     } catch (error) {
-      // A server that was restarted, or took over, does not know the script yet.
+      // After a restart or a failover the server does not have the script yet.
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
       return this.send(key, ['EVAL', script.source, '1', key, ...values], target)
     }

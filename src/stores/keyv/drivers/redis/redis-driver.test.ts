@@ -7,7 +7,7 @@ import { attachRedisSettings } from './redis-settings.js'
 
 const change = swapOf('k', { expectedRevision: 'a', revision: 'b', head: 'head' })
 
-/** A driver that waits for one replica, over a connected client: `answers` has what each command returns, or throws. */
+/** A driver that waits for one replica, over a connected client. `answers` has each command's result or error. */
 function driverOver(answers: Readonly<Record<string, () => unknown>>, sent: string[] = []) {
   const client: RedisClientLike = {
     isOpen: true,
@@ -27,7 +27,7 @@ function driverOver(answers: Readonly<Record<string, () => unknown>>, sent: stri
   return createRedisDriver(keyv)
 }
 
-test('a read of a known revision waits for the replicas where the write of it was in doubt', async () => {
+test('a read of a known revision waits for the replicas if its write was in doubt', async () => {
   const sent: string[] = []
   let isLost = true
   const answers = {
@@ -50,7 +50,7 @@ test('a read of a known revision waits for the replicas where the write of it wa
   expect(sent).toEqual(['HGET'])
 })
 
-test('rejects where a script answers something else than it can', async () => {
+test('rejects if a script returns an unexpected reply', async () => {
   const driver = driverOver({ EVALSHA: () => 'OK' })
   await expect(driver.remove('k', 'a')).rejects.toThrow('Redis answered a script with something other than 0 or 1.')
 })

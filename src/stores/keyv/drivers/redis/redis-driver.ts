@@ -12,7 +12,7 @@ import { RedisReplication } from './redis-replication.js'
 import { createRedisSessionDriver } from './redis-session-driver.js'
 import { redisSettingsOf } from './redis-settings.js'
 
-/** The driver for the adapter of `@keyv/redis`, over any client that it takes. Connects at its first use. */
+/** The driver for the `@keyv/redis` adapter, over any client that the adapter accepts. Connects on first use. */
 export function createRedisDriver(keyv: Keyv): SessionDriver {
   const { wait, replyWithinMs, lease } = redisSettingsOf(keyv)
   const connection = new RedisConnection(keyv.store as RedisAdapter, replyWithinMs)

@@ -12,7 +12,7 @@ afterEach(() => {
 const ttlMs = 300
 const patient = (): AbortSignal => new AbortController().signal
 
-/** Leases over a server of a few lines, which fails while `fault` says how. */
+/** Leases over a minimal fake server, which fails while `fault` is set. */
 async function scene() {
   const held = new Map<string, string>()
   const sent: string[] = []
@@ -41,7 +41,7 @@ async function scene() {
   }
   const commands = new RedisCommands({ send, sendOn: () => Promise.reject(new Error('Not here.')) })
   const leases = new RedisLeases(commands, ttlMs)
-  // Digests are made by Web Crypto, which fake timers do not move.
+  // Web Crypto makes the digests, and fake timers do not affect it.
   await (await leases.take('warm', patient()))()
   const renewing = leases.take('warm', patient())
   await vi.waitFor(() => renewing)
@@ -54,7 +54,7 @@ async function scene() {
 }
 
 describe('a lease', () => {
-  test('is renewed at a third of its time, until it is given back', async () => {
+  test('is renewed at a third of its time, until it is released', async () => {
     const { leases, held, sent } = await scene()
     const giveBack = await leases.take('k', patient())
     await vi.advanceTimersByTimeAsync(ttlMs - 1)
@@ -65,7 +65,7 @@ describe('a lease', () => {
     expect(held.size).toBe(0)
   })
 
-  test('that is given back while it is renewed is renewed no more', async () => {
+  test('that is released during a renewal is not renewed again', async () => {
     const { leases, sent, state } = await scene()
     const giveBack = await leases.take('k', patient())
     let answer = (): void => undefined
@@ -81,7 +81,7 @@ describe('a lease', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('is renewed on although the server fails, and no more once another has it', async () => {
+  test('is renewed again after a server failure, but not once another process holds it', async () => {
     const { leases, held, sent, state } = await scene()
     const giveBack = await leases.take('k', patient())
     state.fault = 'failed'
@@ -95,7 +95,7 @@ describe('a lease', () => {
     expect(held.get('k')).toBe('of another')
   })
 
-  test('that is taken is asked for again, at growing distances, and not in step', async () => {
+  test('that is taken is tried again, after growing and random pauses', async () => {
     const { leases, held, sent } = await scene()
     held.set('k', 'of another')
     const waiting = leases.take('k', patient())
@@ -121,7 +121,7 @@ describe('a lease', () => {
     expect(held.get('k')).toBe('of another')
   })
 
-  test('whose reply was lost is given back: it may have been taken', async () => {
+  test('whose reply was lost is released, because it may have been taken', async () => {
     const { leases, held, state } = await scene()
     state.fault = 'lost'
     const failing = expect(leases.take('k', patient())).rejects.toThrow('The connection was lost.')
@@ -130,7 +130,7 @@ describe('a lease', () => {
     expect(held.size).toBe(0)
   })
 
-  test('is renewed no more after the connection was closed, and expires', async () => {
+  test('is not renewed after the connection was closed, and expires', async () => {
     const { leases, sent } = await scene()
     await leases.take('k', patient())
     leases.close()

@@ -1,12 +1,13 @@
 /**
- * Leases in Redis: one key with an expiry for each, whose value is a token of the holder. Who finds one taken asks
- * again after a while. A holder renews its own, and gives it back, by its token; one that dies leaves it to expire.
+ * Leases in Redis: each is one key with an expiry, whose value is the holder's token. If a lease is taken, the caller
+ * tries again after a pause. A holder renews and releases its lease by its token; if the holder dies, the lease
+ * expires.
  */
 import { onAbort } from '../../../../util/on-abort.js'
 import type { RedisCommands } from './redis-commands.js'
 import { releaseLeaseScript, renewLeaseScript } from './redis-scripts.js'
 
-/** The pauses between two attempts, in milliseconds: the first is short, because most turns are. */
+/** The pauses between two attempts, in milliseconds. The first is short, because most turns are short. */
 const firstPauseMs = 10
 const longestPauseMs = 500
 
@@ -17,20 +18,20 @@ export class RedisLeases {
   readonly #renewals = new Set<ReturnType<typeof setTimeout>>()
   #isClosed = false
 
-  /** @param ttlMs - Milliseconds after which the lease of a holder that died is free. */
+  /** @param ttlMs - Milliseconds after which a lease is free again if its holder died. */
   constructor(commands: RedisCommands, ttlMs: number) {
     this.#commands = commands
     this.#ttlMs = Math.max(1, Math.ceil(ttlMs))
   }
 
   /**
-   * Waits until the lease is free, and takes it. Rejects where the server fails, and where `signal` ends the wait.
+   * Waits until the lease is free, and takes it. Rejects if the server fails or `signal` ends the wait.
    *
-   * @returns A function that gives it back.
+   * @returns A function that releases the lease.
    */
   async take(key: string, signal: AbortSignal): Promise<() => Promise<void>> {
     signal.throwIfAborted()
-    // Known by now, so that giving back sends its command at once, also just before the connection is closed.
+    // Compute the digest now, so that a release sends its command at once, even just before the connection is closed.
     await releaseLeaseScript.digest()
     const token = newToken()
     const taking = this.#take(key, token, signal)
@@ -41,7 +42,7 @@ export class RedisLeases {
     try {
       await Promise.race([taking, aborted])
     } catch (error) {
-      // An attempt may be under way, or have succeeded although its reply was lost.
+      // An attempt may still be running, or may have succeeded although its reply was lost.
       void taking.catch(() => undefined).then(() => this.#giveBack(key, token).catch(() => undefined))
       throw error
     } finally {
@@ -54,7 +55,7 @@ export class RedisLeases {
     }
   }
 
-  /** Ends the renewals. What is held expires. */
+  /** Ends the renewals. Held leases expire. */
   close(): void {
     this.#isClosed = true
     for (const timer of this.#renewals) clearTimeout(timer)
@@ -83,12 +84,12 @@ export class RedisLeases {
     const renew = async (): Promise<void> => {
       const own = timer
       try {
-        // One that was lost stays lost: another may have it.
+        // A lost lease is not taken back: another process may hold it now.
         if ((await this.#commands.run(renewLeaseScript, key, [token, String(this.#ttlMs)])) === 'conflict') return
       } catch {
-        // The server may be back before the lease expires. Nothing depends on it.
+        // The server may be back before the lease expires. Nothing depends on the lease.
       }
-      // Unless it was given back meanwhile.
+      // Go on, unless the lease was released meanwhile.
       if (this.#renewals.delete(own)) start()
     }
     start()
@@ -107,7 +108,7 @@ function newToken(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Ends early where `signal` fires. */
+/** Waits, and ends early if `signal` is aborted. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

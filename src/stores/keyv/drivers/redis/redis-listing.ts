@@ -1,7 +1,8 @@
 /**
- * Pages of the sessions in Redis. Those of an owner come from its set; all of them by `SCAN`, one node after the other.
- * A set may lack sessions after a failover: the first listing of any owner goes through everything, adds what is
- * missing and leaves a mark that it did. Only then it lists the set. Whoever deletes the mark has the sets repaired.
+ * Lists the sessions in Redis in pages. An owner's sessions come from the owner's set; all sessions come from `SCAN`,
+ * one node after the other. After a failover a set may lack sessions. So the first listing of any owner scans
+ * everything, adds the missing sessions, and stores a mark; after that, listings use the sets. Delete the mark to
+ * repair the sets.
  */
 import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'
@@ -11,27 +12,26 @@ import { decodeText, encodeText } from '../text-escapes.js'
 import type { RedisCommands } from './redis-commands.js'
 import type { RedisOwners } from './redis-owners.js'
 
-/** Replies of SCAN without a key of a session that one page goes through. */
+/** After this many SCAN replies without a session's key, a page ends. */
 const scansForPage = 20
 
 const rememberedCursors = 1_000
 
-/** The key of the mark, after the prefix. It is never that of a session. */
+/** The key of the mark, after the prefix. No session has this key. */
 const markName = '~owners'
 
 /**
- * Where a scan goes on: on which node, by its number, in which run of that node's process, and at
- * which cursor of its own.
+ * The place at which a scan continues: the number of the node, the run of that node's process, and the node's cursor.
  */
 interface ScanPlace {
-  /** Which nodes there are, and who has which slots. */
+  /** Identifies the set of nodes and their slots. */
   readonly topology: number
   readonly node: number
-  /** What a cursor means ends with the process that gave it. */
+  /** The node's process. A cursor is valid only for the process that returned it. */
   readonly run: string
-  /** `end` after the last one of the node. */
+  /** The node's cursor; `end` after its last reply. */
   readonly scan: string
-  /** Keys that were found and did not fit on the page. */
+  /** Keys that were found but did not fit on the page. */
   readonly left: readonly string[]
 }
 
@@ -45,15 +45,15 @@ const beginning: ScanPlace = { topology: -1, node: 0, run: '', scan: '0', left: 
 type SendToNode = (words: readonly string[]) => Promise<unknown>
 
 /**
- * All nodes that hold sessions, in an order that stays. `topology` is another number where they are
- * others, or have other slots.
+ * All nodes that hold sessions, in a stable order. `topology` is a number that changes if the nodes or their slots
+ * change.
  */
 export interface RedisNodes {
   readonly topology: number
   readonly nodes: readonly SendToNode[]
 }
 
-/** What the listings of one connection need. */
+/** What {@link RedisListing} needs. */
 export interface RedisListingContext {
   nodes(): Promise<RedisNodes>
   readonly commands: RedisCommands
@@ -67,14 +67,14 @@ export interface RedisListingContext {
 /** The listings of one connection. */
 export class RedisListing {
   readonly #context: RedisListingContext
-  /** Cursors of this process, up to which a listing has gone through everything. */
+  /** Cursors that this process made for listings that have scanned everything up to there. */
   readonly #whole = new LRUCache<string, true>({ max: rememberedCursors })
 
   constructor(context: RedisListingContext) {
     this.#context = context
   }
 
-  /** One page. */
+  /** Returns one page. */
   async page(listing: SessionListing): Promise<ListedPage> {
     const { ownerKey, prefix } = listing
     const cursor = listing.cursor === undefined ? undefined : fromCursor<Cursor>(listing.cursor, isCursor)
@@ -107,21 +107,21 @@ export class RedisListing {
       return cursor === undefined ? page : { ...page, cursor }
     }
     await this.#addAll(sessions)
-    // A cursor may be anybody's, and then it says nothing about what came before it.
+    // The cursor may come from another process. Then it is unknown whether everything before it was scanned.
     const isWhole = listing.cursor === undefined || this.#whole.has(listing.cursor)
     if (isWhole && cursor === undefined) await this.#mark(prefix)
     else if (isWhole && cursor !== undefined) this.#whole.set(cursor, true)
     return { sessions: [], cursor: cursor ?? toCursor(['set', '']) }
   }
 
-  /** The next keys, at most as many as the limit, and where to go on; `undefined` after the last ones. */
+  /** The next keys, at most `limit`, and the place to continue from; `undefined` after the last keys. */
   async #scan(
     prefix: string,
     limit: number,
     from: ScanPlace,
   ): Promise<{ readonly keys: readonly string[]; readonly next: ScanPlace | undefined }> {
     const { topology, nodes } = await this.#context.nodes()
-    // Where a slot has moved meanwhile, its sessions may be on a node that was read already: all begins anew.
+    // If a slot has moved meanwhile, its sessions may be on a node that was already scanned: start again.
     let place = from.topology === topology ? from : { ...beginning, topology, left: from.left }
     for (let scans = 0; place.left.length === 0 && scans < scansForPage; scans++) {
       if (place.scan === 'end') place = { ...place, node: place.node + 1, scan: '0' }
@@ -163,13 +163,13 @@ export class RedisListing {
   }
 }
 
-/** A name of the process that a node runs in; empty where the server does not say. */
+/** An ID of the node's process; empty if the server does not return one. */
 async function runOf(send: SendToNode): Promise<string> {
   const info = await send(['INFO', 'server']).catch(() => '')
   return /run_id:(\w+)/.exec(String(info))?.[1] ?? ''
 }
 
-/** A pattern for the keys with a prefix; for one that is not stored as it is, a pattern for all keys. */
+/** A pattern for the keys with a prefix. If the prefix is stored in an escaped form, a pattern for all keys. */
 function pattern(prefix: string): string {
   return encodeText(prefix) === prefix ? `${prefix.replace(/[\\*?[\]^-]/g, '\\$&')}*` : '*'
 }

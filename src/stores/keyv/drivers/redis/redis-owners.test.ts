@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RedisOwners } from './redis-owners.js'
 
-test('the owner of a session that expires is asked for once in its life, and not at every turn', async () => {
+test('the owner of a session that expires is requested once per lifetime, not at every turn', async () => {
   const owners = new RedisOwners({ run: async () => 'done' } as never)
   let asked = 0
   const owner = async () => {

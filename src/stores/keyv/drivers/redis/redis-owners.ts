@@ -1,8 +1,8 @@
 /**
- * The sessions of each owner in Redis: one sorted set, under a key of its own, also in a Cluster. A session is added
- * before it is created and taken out after it was deleted, so that a set never lacks one; what it has too much, a
- * listing takes out. Turns do not touch it, except where sessions expire: then a process prolongs the life of a set
- * once in that time for each of its sessions.
+ * The sessions of each owner in Redis: one sorted set per owner, under its own key, also in a Cluster. A session is
+ * added to the set before it is created and removed after it was deleted, so the set never lacks a session; a listing
+ * removes surplus entries. Turns do not touch the set unless sessions expire. If they do, each process extends the
+ * set's expiry once per session lifetime for each of its sessions.
  */
 import { LRUCache } from 'lru-cache'
 import type { ListedPage, SessionOwner, SessionSwap } from '../../driver/session-driver.js'
@@ -12,27 +12,31 @@ import type { RedisCommands } from './redis-commands.js'
 import { addOwnedScript } from './redis-scripts.js'
 
 /**
- * How many times as long as a session a set lives: processes prolong it once in the life of a session, and may be late.
+ * A set lives this many times as long as a session, because a process extends its expiry only once per session
+ * lifetime, and may be late.
  */
 const lives = 3
 
-/** Sessions whose sets a process remembers to have prolonged. That of one that it forgot is prolonged once more. */
+/**
+ * For this many sessions a process remembers that it extended their sets. If it forgot one, it extends the set again.
+ */
 const rememberedSessions = 10_000
 
 /**
- * What is younger may be about to be created: it stays in the set. Milliseconds, above any turn and
- * any difference of clocks.
+ * A younger entry stays in the set, because its session may be about to be created. Milliseconds, longer than any turn
+ * plus any difference between clocks.
  */
 const graceMs = 3_600_000
 
 /** Reads the head of a session. */
 type ReadHead = (key: string) => Promise<Listed | 'missing'>
 
-/** The sets of one Keyv's connection. */
+/** The sets of one Keyv. */
 export class RedisOwners {
   readonly #commands: RedisCommands
   /**
-   * By the key of a session, which needs no digest: when this process prolonged its set, in the time of `performance`.
+   * When this process extended the set of each session, in the time of `performance.now()`. The map's key is the
+   * session's key, which needs no digest.
    */
   readonly #prolonged = new LRUCache<string, number>({ max: rememberedSessions })
 
@@ -40,7 +44,7 @@ export class RedisOwners {
     this.#commands = commands
   }
 
-  /** Before a session is stored. One that will expire must do so before its set. */
+  /** Called before a session is stored. Makes sure that the set expires after the session. */
   async note(swap: SessionSwap): Promise<void> {
     const { key, expectedRevision, owner } = swap
     const ttlMs = lifeOf(swap)
@@ -60,16 +64,16 @@ export class RedisOwners {
     this.#prolonged.set(key, now)
   }
 
-  /** Takes out a session that was deleted. One that failed is taken out by a listing. */
+  /** Removes a deleted session from the set. Ignores a failure: a later listing removes the entry. */
   async remove({ ownerKey, createdAt }: SessionOwner, key: string): Promise<void> {
     await this.#commands.send(ownerKey, ['ZREM', ownerKey, memberOf(createdAt, key)]).catch(() => undefined)
   }
 
   /**
-   * A page in the order in which the sessions were created.
+   * One page, ordered by creation time.
    *
-   * @param after - The last member of the page before, as it is stored; empty for the first page.
-   * @returns The sessions, and the last member where there may be more.
+   * @param after - The last member of the previous page, in its stored form; empty for the first page.
+   * @returns The sessions, and the last member if there may be more.
    */
   async page(
     ownerKey: string,
@@ -87,7 +91,7 @@ export class RedisOwners {
         const [createdAt, key] = partsOf(member)
         const listed = await readHead(key)
         if (listed === undefined || listed === 'unreadable') return listed
-        // Another session may be stored under the same key since.
+        // Meanwhile another session may have been stored under the same key.
         if (listed !== 'missing' && listed.ownerKey === ownerKey && listed.createdAt === createdAt) return listed
         if (!(Date.parse(createdAt) > Date.now() - graceMs)) gone.push(member)
         return undefined
@@ -104,7 +108,7 @@ function lifeOf({ ttlMs, expiresBy }: SessionSwap): number | undefined {
   return ttlMs ?? (expiresBy === undefined ? undefined : Math.max(1, expiresBy - Date.now()))
 }
 
-/** All members have the same score, so that Redis sorts them as texts: by time. A time has no blank. */
+/** All members have the same score, so Redis sorts them as texts, which means by time. A time contains no blank. */
 function memberOf(createdAt: string, key: string): string {
   return `${createdAt} ${key}`
 }

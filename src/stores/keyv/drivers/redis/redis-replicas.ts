@@ -1,20 +1,20 @@
 /**
- * Counts the replicas that have what was written. A server answers nothing else on a connection while WAIT runs on it,
- * so one WAIT serves every write that was sent before it: however many sessions there are, no write
- * waits for more than two.
+ * Counts the replicas that have received a write. While WAIT runs on a connection, the server answers nothing else on
+ * it. So one WAIT serves every write that was sent before it: no write waits for more than two, no matter how many
+ * sessions there are.
  */
 import type { RedisClientLike } from './connection/redis-client.js'
 import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
 interface Waits {
-  /** The one that was sent. */
+  /** The WAIT that was sent. */
   running: Promise<number> | undefined
-  /** The one that is sent when that is over. */
+  /** The WAIT that is sent when the running one ends. */
   next: Promise<number> | undefined
 }
 
-/** Counts for one Keyv's connection. */
+/** Counts the replicas for one Keyv's connection. */
 export class RedisReplicas {
   readonly #connection: Pick<RedisConnection, 'sendOn'>
   readonly #words: readonly string[]
@@ -26,8 +26,8 @@ export class RedisReplicas {
   }
 
   /**
-   * How many replicas have what was written on `target` before this call. Means nothing where that
-   * connection was lost since.
+   * How many replicas have received the writes that were sent on `target` before this call. The number means nothing if
+   * that connection has been lost since.
    */
   count(target: MasterConnection): Promise<number> {
     const waits = this.#waits.get(target.client) ?? { running: undefined, next: undefined }

@@ -11,7 +11,7 @@ const client = {} as RedisClientLike
 
 let sent: string[]
 let number: number
-/** What happens at each swap or WAIT; the last one goes on. */
+/** What happens at each swap or WAIT. The last entry repeats. */
 let outcomes: ((target?: MasterConnection) => SwapOutcome | Promise<SwapOutcome>)[]
 let waits: (() => number | Promise<number>)[]
 let reports: string[]
@@ -50,7 +50,7 @@ const change = swapOf('k', {
   onUnderReplicated: (replicas, wanted) => reports.push(`${replicas} of ${wanted}`),
 })
 
-/** Another connection takes over, and this goes on as if nothing was. */
+/** Replaces the connection, then continues normally. */
 function reconnecting<T>(value: T): () => T {
   return () => {
     number++
@@ -65,19 +65,19 @@ function failing(text: string): () => never {
 }
 
 describe('a swap that waits', () => {
-  test('for replicas that have it', async () => {
+  test('succeeds if the replicas have it', async () => {
     expect(await replication().swap(change)).toBe('done')
     expect(sent).toEqual(['swap a to b', 'WAIT 1 50'])
     expect(reports).toEqual([])
   })
 
-  test('for too few replicas: it counts, and is reported', async () => {
+  test('succeeds with too few replicas, and reports it', async () => {
     waits = [() => 0]
     expect(await replication().swap(change)).toBe('done')
     expect(reports).toEqual(['0 of 1'])
   })
 
-  test('meets a conflict: nobody waits', async () => {
+  test('does not wait after a conflict', async () => {
     outcomes = [() => 'conflict']
     expect(await replication().swap(change)).toBe('conflict')
     expect(sent).toEqual(['swap a to b'])
@@ -94,25 +94,25 @@ describe('a swap that waits', () => {
     expect(reports).toEqual([])
   })
 
-  test('rejects where connections come and go', async () => {
+  test('rejects if connections keep changing', async () => {
     waits = [reconnecting(1)]
     await expect(replication().swap(change)).rejects.toThrow('was lost before the replicas were counted.')
     expect(reports).toEqual([])
   })
 
-  test('does not conflict where it was done before, and another one came', async () => {
+  test('does not report a conflict if it was done and then replaced', async () => {
     outcomes = [reconnecting('done' as const), () => 'conflict']
-    await expect(replication().swap(change)).rejects.toThrow('when it was sent once more.')
+    await expect(replication().swap(change)).rejects.toThrow('when it was sent again.')
   })
 
-  test('follows a slot that moved, and waits where it is now', async () => {
+  test('follows a slot that moved, and waits on its new node', async () => {
     outcomes = [failing('MOVED 1 127.0.0.1:1'), reconnecting('done' as const), () => 'done']
     expect(await replication().swap(change)).toBe('done')
     expect(sent).toEqual(['swap a to b', 'swap a to b, routed', 'swap a to b', 'WAIT 1 50'])
     expect(reports).toEqual([])
   })
 
-  test('into a slot on its way: it counts, and nobody knows of how many replicas', async () => {
+  test("succeeds during a slot's migration, and reports an unknown number of replicas", async () => {
     outcomes = [(target) => (target === undefined ? 'done' : failing('ASK 1 127.0.0.1:1')())]
     expect(await replication().swap(change)).toBe('done')
     expect(sent.filter((text) => text.startsWith('WAIT'))).toEqual([])
@@ -141,7 +141,7 @@ describe('a swap in doubt', () => {
     expect(sent).toHaveLength(2)
   })
 
-  test('stays in doubt as long as that fails: nobody gets to read it', async () => {
+  test('stays in doubt while that fails, and cannot be read', async () => {
     const made = replication()
     waits = [failing('Cut off.')]
     await expect(made.swap(change)).rejects.toThrow('Cut off.')
@@ -153,7 +153,7 @@ describe('a swap in doubt', () => {
 describe('counting', () => {
   const target = { client, number: 1 }
 
-  test('one WAIT serves all that came while another was under way', async () => {
+  test('one WAIT serves all writes that came while another was running', async () => {
     const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
     const [first, second] = [gate(), gate()]
     waits = [() => first.opened.then(() => 1), () => second.opened.then(() => 2), () => 3]
@@ -161,7 +161,7 @@ describe('counting', () => {
     expect(sent).toHaveLength(1)
     first.open()
     expect(await counts[0]).toBe(1)
-    // Whoever comes now was not there when the second was sent.
+    // A caller that comes now was not there when the second WAIT was sent.
     const late = replicas.count(target)
     second.open()
     expect(await Promise.all([counts[1], counts[2]])).toEqual([2, 2])
@@ -169,7 +169,7 @@ describe('counting', () => {
     expect(sent).toHaveLength(3)
   })
 
-  test('goes on after one that failed', async () => {
+  test('continues after a WAIT that failed', async () => {
     const replicas = new RedisReplicas(connection, { replicas: 1, timeoutMs: 50 })
     waits = [failing('Cut off.'), () => 1]
     const counts = [replicas.count(target), replicas.count(target)]

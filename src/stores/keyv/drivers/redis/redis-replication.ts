@@ -1,7 +1,7 @@
 /**
- * Swaps that wait for replicas. What WAIT counts holds for what was written on the same connection, so a swap is sent
- * on one connection to the master. Where that was lost before the replicas were counted, the swap is sent once more,
- * which changes nothing where it was done already. Where that fails, too, the swap is in doubt, and the next read of
+ * Swaps that wait for replicas. WAIT counts only writes on its own connection, so a swap is sent on a fixed connection
+ * to the master. If that connection is lost before the replicas were counted, the swap is sent once more; if it had
+ * already been done, that changes nothing. If the second attempt fails too, the swap is in doubt, and the next read of
  * the session sends it again before it returns what the swap wrote.
  */
 import { LRUCache } from 'lru-cache'
@@ -11,12 +11,12 @@ import { isSameConnection, type MasterConnection, type RedisConnection } from '.
 import { RedisReplicas } from './redis-replicas.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
-/** Swaps in doubt that are remembered. */
+/** The most swaps in doubt that are remembered. */
 const maxDoubtful = 10_000
 
 const maxAttempts = 2
 
-/** Swaps without waiting for replicas: on a connection, or wherever the client's own routing leads. */
+/** Swaps without waiting for replicas. Without a `target`, the client routes the command. */
 export type SwapOnce = (change: SessionSwap, target?: MasterConnection) => Promise<SwapOutcome>
 
 /** The replication of one Keyv's sessions. */
@@ -25,7 +25,7 @@ export class RedisReplication {
   readonly #replicas: RedisReplicas
   readonly #wanted: number
   readonly #swapOnce: SwapOnce
-  /** By key: the swap as it is sent once more. */
+  /** Swaps in doubt, by key, in the form in which they are sent again. */
   readonly #doubtful = new LRUCache<string, SessionSwap>({ max: maxDoubtful })
 
   constructor(
@@ -39,7 +39,7 @@ export class RedisReplication {
     this.#swapOnce = swapOnce
   }
 
-  /** Swaps, and waits for the replicas. Rejects where the connection was lost before they were counted. */
+  /** Swaps, and waits for the replicas. Rejects if the connection was lost before they were counted. */
   async swap(change: SessionSwap): Promise<SwapOutcome> {
     const { key, revision } = change
     try {
@@ -53,7 +53,7 @@ export class RedisReplication {
     }
   }
 
-  /** Waits for the replicas where a swap in doubt wrote the revision that was read. */
+  /** If a swap in doubt wrote the revision that was read, sends it again and waits for the replicas. */
   async makeSure(key: string, revision: string | undefined): Promise<void> {
     const change = this.#doubtful.get(key)
     if (change !== undefined && change.revision === revision) await this.swap(change)
@@ -72,7 +72,7 @@ export class RedisReplication {
       return 'done'
     }
     if (!wasRedirected) throw new Error('The connection to Redis was lost before the replicas were counted.')
-    // The slot is moving to another node. The swap was done there, on a connection of the client's own.
+    // The slot is moving to another node. The client did the swap there, on its own connection.
     change.onUnderReplicated?.(0, this.#wanted)
     return 'done'
   }
@@ -85,18 +85,18 @@ export class RedisReplication {
       return { outcome: await this.#swapOnce(change, target), wasRedirected: false }
     } catch (error) {
       if (!isRedirection(error)) throw error
-      // The client follows the redirection, and learns from it where the slot is now.
+      // The client follows the redirection, and learns the slot's new node from it.
       return { outcome: await this.#swapOnce(change), wasRedirected: true }
     }
   }
 
-  /** `undefined` where another connection has replaced this one since. */
+  /** `undefined` if the connection has been replaced since. */
   async #count(key: string, target: MasterConnection): Promise<number | undefined> {
     const replicas = await this.#replicas.count(target)
     return isSameConnection(await this.#connectionFor(key), target) ? replicas : undefined
   }
 
-  /** By the key as it is sent. */
+  /** Looks up the connection by the key's encoded form, which is the form that is sent. */
   #connectionFor(key: string): Promise<MasterConnection> {
     return this.#connection.connectionFor(encodeText(key))
   }
@@ -104,8 +104,8 @@ export class RedisReplication {
 
 function conflictAt(attempt: number): 'conflict' {
   if (attempt === 1) return 'conflict'
-  // The first attempt was done. Another writer has replaced it since, and may have read it before.
-  throw new Error('A swap in Redis was done, and met another one when it was sent once more.')
+  // The first attempt took effect. Another writer has replaced it since, and may have read it first.
+  throw new Error('A swap in Redis took effect, but another one had replaced it when it was sent again.')
 }
 
 function isRedirection(error: unknown): boolean {

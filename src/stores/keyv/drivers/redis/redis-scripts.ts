@@ -1,31 +1,31 @@
 /**
- * The scripts that run inside Redis, each as one step. A session is one hash with the fields `revision` and `head`, and
- * one field for each chunk. A lease is one text, the token of its holder. The sessions of an owner are one sorted set.
- * A script returns 1 for done and 0 for a conflict, where it says nothing else.
+ * The scripts that run inside Redis, each as one atomic step. A session is one hash with the fields `revision` and
+ * `head`, and one field per chunk. A lease is one string, its holder's token. An owner's sessions are one sorted set.
+ * Unless stated otherwise, a script returns 1 for done and 0 for a conflict.
  */
 
-/** A script and its digest, by which Redis knows it. */
+/** A script, and the digest by which Redis identifies it. */
 export interface RedisScript {
   readonly source: string
-  /** A promise only at the first call. */
+  /** Computed only once. */
   digest(): Promise<string>
 }
 
 /**
- * Arguments: `create` or `save`, the expected revision, the time to live in milliseconds (empty: for ever), when the
- * session expires at the latest, in milliseconds since 1970 (empty: never), `1` to remove all other chunks, how many
- * names of chunks to remove come last, then names and texts of fields, the first of which is the new
- * revision, and those names.
+ * Arguments, in this order: `create` or `save`; the expected revision; the time to live in milliseconds (empty: for
+ * ever); the latest time of expiry in milliseconds since 1970 (empty: never); `1` to remove all other chunks; the
+ * number of chunks to remove by name; the names and texts of the fields, the new revision first; the names of the
+ * chunks to remove.
  *
- * The order matters on a full server. It refuses HSET, but only before the script's first write: a script that began by
- * removing fields could store whatever it likes. So HSET comes first. A swap that was done already writes its revision
- * once more, so that a WAIT on this connection counts the replicas that have it; it removes the revision before,
- * because that needs no memory and must work on a full server, too.
+ * The order matters on a server whose memory is full. It refuses HSET, but only before the script's first write: after
+ * removing a field, a script could store any amount. So HSET comes first. A swap that was already done writes its
+ * revision again, so that a WAIT on this connection counts the replicas that have it. It removes the revision first:
+ * HDEL needs no memory, and after it the HSET works on a full server too.
  *
- * A save without a time to live ends the one of a former setting. To ask first whether there is one would cost as much
- * as PERSIST, which changes nothing, and reaches no replica, if there is none.
+ * A save without a time to live removes one that an earlier setting left. Checking first whether there is one would
+ * cost as much as PERSIST, which changes nothing and is not replicated if there is none.
  *
- * Lua takes a few thousand values from a list at once, so many fields are written in several steps.
+ * Lua's `unpack` handles only a few thousand values at once, so many fields are written in several calls.
  */
 export const swapScript: RedisScript = script(`
 local key, revision = KEYS[1], ARGV[8]
@@ -76,9 +76,10 @@ return 1
 `)
 
 /**
- * Adds a session to the list of its owner, and lets that live as long as the session at least. Arguments: the member,
- * the time to live in milliseconds (empty: for ever). A list that lives for ever stays so: a session may be on it that
- * does. A full server refuses ZADD, and must take a creation that is sent again.
+ * Adds a session to its owner's set, and makes the set live at least as long as the session. Arguments: the member, the
+ * time to live in milliseconds (empty: for ever). A set without an expiry stays that way, because it may contain a
+ * session without one. ZADD is skipped if the member is there: a full server refuses ZADD, but must accept a repeated
+ * creation.
  */
 export const addOwnedScript: RedisScript = script(`
 local left = redis.call('PTTL', KEYS[1])
@@ -91,7 +92,9 @@ end
 return 1
 `)
 
-/** For servers before 7.0. Arguments: the session ID, the time to live in milliseconds. Returns the ID that is kept. */
+/**
+ * For servers before 7.0. Arguments: the session ID, the time to live in milliseconds. Returns the ID the key holds.
+ */
 export const claimScript: RedisScript = script(`
 redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
 return redis.call('GET', KEYS[1])
@@ -109,7 +112,7 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])
 `)
 
-/** A script of this text. */
+/** Makes a script from its source. */
 export function script(text: string): RedisScript {
   const source = text.trim()
   let digest: string | undefined

@@ -1,8 +1,8 @@
 /**
- * Sessions in Redis: each is one hash, hence one key, also in a Cluster. A turn sends two commands: one that reads, and
- * one script that swaps. Where the caller names an owner and this process does not keep the session, the head is read
- * before. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and redis-listing.ts. How
- * commands reach the server is left to redis-driver.ts, and to adapters/upstash.
+ * Sessions in Redis: each is one hash, and therefore one key, also in a Cluster. A turn sends two commands: one that
+ * reads, and one script that swaps. If the caller names an owner and the session is not in this process's cache, the
+ * head is read first. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and
+ * redis-listing.ts. redis-driver.ts and adapters/upstash decide how commands reach the server.
  */
 import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../driver/session-driver.js'
 import { decodeText } from '../text-escapes.js'
@@ -15,7 +15,7 @@ import { RedisOwners } from './redis-owners.js'
 import type { RedisReplication, SwapOnce } from './redis-replication.js'
 import { removeScript, swapScript } from './redis-scripts.js'
 
-/** What a driver needs of a way to the server. */
+/** What the driver needs to reach a server. */
 export interface RedisDriverContext {
   readonly connection: Pick<RedisConnection, 'send' | 'sendOn' | 'close'>
   /** All nodes that hold sessions. */
@@ -28,7 +28,7 @@ export interface RedisDriverContext {
   leases?(commands: RedisCommands): RedisLeases
 }
 
-/** The driver over a way to the server. */
+/** Makes the driver. */
 export function createRedisSessionDriver(context: RedisDriverContext): SessionDriver {
   const { connection } = context
   const commands = new RedisCommands(connection)
@@ -111,12 +111,12 @@ async function removeHash(
   return 'done'
 }
 
-/** The script's arguments, in its order. */
+/** The script's arguments, in order. */
 function swapValues(change: SessionSwap): string[] {
   const { expectedRevision, revision, head, chunks, removed, replacesChunks, ttlMs, expiresBy } = change
   const kind = expectedRevision === undefined ? 'create' : 'save'
   const ttl = ttlMs === undefined ? '' : String(Math.max(1, Math.ceil(ttlMs)))
-  // Where nothing is stored yet, there is nothing to remove.
+  // If nothing is stored yet, there is nothing to remove.
   const removesOthers = replacesChunks && kind === 'save' ? '1' : '0'
   const latest = expiresBy === undefined ? '' : String(expiresBy)
   const values = [kind, expectedRevision ?? '', ttl, latest, removesOthers, String(removed.length)]
@@ -130,7 +130,7 @@ function decodeField(text: string | null): string | undefined {
   return text === null ? undefined : decodeText(text)
 }
 
-/** The fields of a hash: a flat list in version 2 of the protocol, a map or an object in version 3. */
+/** The fields of a hash. Protocol version 2 sends a flat list, version 3 a map or an object. */
 function fieldsOf(reply: unknown): Map<string, string> {
   const flat = Array.isArray(reply)
     ? reply

@@ -1,13 +1,16 @@
 /**
- * The settings that `createRedisKeyv` passes to the Redis driver. They are on the Keyv itself, under a registered
- * symbol, so that two copies of this package understand each other.
+ * The settings that `createRedisKeyv` passes to the Redis driver. They are stored on the Keyv itself, under a
+ * registered symbol, so that they work across two copies of this package.
  */
 
 /** How many replicas a save waits for. */
 export interface RedisWaitOptions {
   /** Replicas that must acknowledge each save. */
   readonly replicas: number
-  /** Milliseconds that a save waits for them, below `replyTimeoutMs`. Other commands wait as long. Default 500. */
+  /**
+   * Milliseconds that a save waits for the replicas; must be below `replyTimeoutMs`. Other commands on the connection
+   * wait too. Default 500.
+   */
   readonly timeoutMs?: number
 }
 
@@ -22,12 +25,12 @@ export interface RedisSettings {
 
 const marker: unique symbol = Symbol.for('turnkeeper.redisSettings')
 
-/** Puts settings on a Keyv. */
+/** Attaches settings to a Keyv. */
 export function attachRedisSettings(keyv: object, settings: RedisSettings): void {
   Object.defineProperty(keyv, marker, { value: settings })
 }
 
-/** The settings of a Keyv; empty ones for a Keyv that the application made. */
+/** The settings of a Keyv; empty settings if the application made the Keyv itself. */
 export function redisSettingsOf(keyv: object): RedisSettings {
   const { [marker]: settings } = keyv as { [marker]?: RedisSettings }
   return settings ?? { wait: undefined, replyWithinMs: undefined }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSqliteKeyv } from './create-sqlite-keyv.js'
 
-test('without @keyv/sqlite, which is not installed here, createSqliteKeyv names the command that installs it and what that needs', async () => {
+test('without @keyv/sqlite, which is not installed here, createSqliteKeyv names the command that installs it and its requirements', async () => {
   const failed = createSqliteKeyv()
   await expect(failed).rejects.toMatchObject({ code: 'INVALID_INPUT', cause: expect.anything() })
   await expect(failed).rejects.toThrow(

@@ -1,6 +1,6 @@
 /**
- * A Keyv over a SQLite file, which it tries to open again after a failure. `keyv` and `@keyv/sqlite` are optional
- * packages and loaded here, when they are needed.
+ * Makes a Keyv over a SQLite file, which it tries to open again after a failure. `keyv` and `@keyv/sqlite` are optional
+ * packages; they are loaded on the first call.
  */
 import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
@@ -8,19 +8,19 @@ import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
 import { makePrivateFile } from './private-file.js'
 
-/** What {@link createSqliteKeyv} takes in addition to the path. */
+/** The options of {@link createSqliteKeyv}. */
 export interface SqliteKeyvOptions {
-  /** Put before each key, with `:` between. Default `turnkeeper`. */
+  /** The prefix of each key, followed by `:`. Default `turnkeeper`. */
   readonly namespace?: string
   /** Milliseconds that a session is kept after its last save. Default: for ever. */
   readonly ttlMs?: number
-  /** Sessions are in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
+  /** Sessions are stored in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
   readonly table?: string
-  /** Milliseconds that an operation waits for a file that another process has locked. Default 2 500. */
+  /** Milliseconds that an operation waits while another process has the file locked. Default 2 500. */
   readonly busyTimeoutMs?: number
   /**
-   * `'full'`: an acknowledged turn survives a loss of power. `'normal'`: faster, and the last ones may be gone after
-   * it; the end of a process loses none. Default `'full'`.
+   * `'full'`: an acknowledged turn survives a power failure. `'normal'`: faster, but a power failure may lose the last
+   * turns; a crash of the process loses none. Default `'full'`.
    */
   readonly synchronous?: 'full' | 'normal'
 }
@@ -30,17 +30,17 @@ interface Packages {
   readonly Adapter: typeof KeyvSqlite
 }
 
-/** No wait and no count is without end. */
+/** No time may be infinite. */
 const finite = { finite: true }
 
 /**
  * Makes a Keyv for a `KeyvSessionStore`. One process, or several on one machine, may use the file; it must not be on a
  * network drive.
  *
- * @param path - The file; created if it is missing, for its owner alone (mode 600), but not its folder.
- * `:memory:` keeps nothing.
- * @throws `InvalidInputError` (rejects) where `keyv` or `@keyv/sqlite` is not installed or not built: its message is
- * the command that installs them, and what that needs.
+ * @param path - The file. If it is missing, it is created with mode 600 (only its owner can read it); its folder is not
+ * created. `:memory:` stores nothing on disk.
+ * @throws `InvalidInputError` (rejects) if `keyv` or `@keyv/sqlite` is not installed or not built; the message has the
+ * command that installs them, and its requirements.
  *
  * @example
  * ```ts
@@ -60,14 +60,14 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
     return new Adapter(settings)
   })
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
-  // The caller gets a failure as a rejection; an error event without a listener would end the process.
+  // The caller gets each failure as a rejection. Without a listener an error event would end the process.
   keyv.on('error', () => {})
   return keyv
 }
 
 /**
- * An adapter that opens its file again at the next query after it could not; the package's own
- * adapter would fail for good.
+ * Makes an adapter that, if it could not open its file, tries again at the next query. The package's own adapter would
+ * fail for ever.
  */
 function openAdapter(open: () => KeyvSqlite): KeyvSqlite {
   const adapter = open()

@@ -9,13 +9,13 @@ const modeOf = (path: string): number => statSync(path).mode & 0o777
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-test('makes an empty file that only its owner reads', () => {
+test('creates an empty file that only its owner can read', () => {
   const path = join(folder, 'new.sqlite')
   makePrivateFile(path)
   expect([modeOf(path), statSync(path).size]).toEqual([0o600, 0])
 })
 
-test('does not touch a file that is there', () => {
+test('does not touch an existing file', () => {
   const path = join(folder, 'old.sqlite')
   writeFileSync(path, 'text')
   chmodSync(path, 0o644)
@@ -23,7 +23,7 @@ test('does not touch a file that is there', () => {
   expect([modeOf(path), statSync(path).size]).toEqual([0o644, 4])
 })
 
-test('makes no file for a database in memory, and none where it cannot', () => {
+test('creates no file for a database in memory, and ignores a failure', () => {
   makePrivateFile('')
   makePrivateFile(':memory:')
   expect(existsSync(':memory:')).toBe(false)

@@ -4,7 +4,7 @@ import { createSqliteDriver } from './sqlite-driver.js'
 
 const busy = Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })
 
-/** An adapter whose statements are kept, and answered by `answer`. */
+/** An adapter that records its statements; `answer` answers them. */
 function fakeAdapter(
   answer: (statement: string) => Promise<unknown[]>,
   opts: SqlAdapter['opts'] = { dialect: 'sqlite', uri: 'sqlite://a.sqlite' },
@@ -54,7 +54,7 @@ describe('createSqliteDriver', () => {
     },
   )
 
-  test('rejects when its time is over, and rejects at once for any other failure', async () => {
+  test('rejects after its timeout, and at once for any other failure', async () => {
     const locked = fakeAdapter(() => Promise.reject(busy), { busyTimeout: 30 })
     await expect(createSqliteDriver(locked).read('key', [])).rejects.toBe(busy)
     expect(locked.statements.length).toBeGreaterThan(1)
@@ -71,7 +71,7 @@ describe('createSqliteDriver', () => {
     expect(await driver.read('key', [])).toBeUndefined()
   })
 
-  test('makes what is missing, and nothing where all is there', async () => {
+  test('creates missing tables, and nothing if all exist', async () => {
     const whole = fakeAdapter(async () => [])
     await createSqliteDriver(whole).read('key', [])
     expect(whole.statements.filter((statement) => statement.startsWith('CREATE'))).toEqual([])

@@ -1,8 +1,7 @@
 /**
  * Sessions in SQLite, through the public `query` of `@keyv/sqlite`. One connection runs one statement at a time, so
- * statements wait for each other here, and not in the threads that Node shares with everything else. A statement that
- * finds the file locked by another process is tried again for a while. sqlite-statements.ts
- * says what the statements do.
+ * statements wait for each other here, and not in Node's shared thread pool. If another process has locked the file, a
+ * statement is tried again for a while. sqlite-statements.ts has the statements.
  */
 import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
 import {
@@ -20,14 +19,14 @@ import { type ListedRow, ownerColumn, sqlPage } from '../sql-listing.js'
 import { encodeText } from '../text-escapes.js'
 import { type SqliteStatements, sqliteStatements } from './sqlite-statements.js'
 
-/** How long a locked file is tried again where the adapter has no `busyTimeout`, in milliseconds. */
+/** Milliseconds during which a locked file is tried again, if the adapter has no `busyTimeout`. */
 const defaultBusyTimeoutMs = 2_500
 
-/** How long SQLite itself waits for a lock. Meanwhile all other statements wait. */
+/** Milliseconds that SQLite itself waits for a lock. All other statements wait meanwhile. */
 const busyTimeoutInSqlite = 20
 const pauseMs = 10
 
-/** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and made on first use. */
+/** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and created on first use. */
 export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
   const { perform, close } = openDatabase(adapter, statements)
@@ -102,7 +101,7 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
   }
 }
 
-/** Runs statements, one at a time, the first one when the tables are there, until it is closed. */
+/** Runs statements, one at a time, until it is closed. Creates the tables before the first one, if they are missing. */
 function openDatabase(
   adapter: SqlAdapter,
   statements: SqliteStatements,
@@ -138,7 +137,7 @@ function openDatabase(
   const setUp = onceUntilFailure(async () => {
     await run(`PRAGMA busy_timeout = ${busyTimeoutInSqlite}`)
     await run(`PRAGMA synchronous = ${adapter.opts.synchronous === 'normal' ? 'NORMAL' : 'FULL'}`)
-    // What is deleted or replaced is overwritten with zeros, and not only marked as free.
+    // Deleted and replaced content is overwritten with zeros, and not only marked as free.
     await run('PRAGMA secure_delete = ON')
     const [found] = (await run(statements.countObjects)) as { objects: number }[]
     if (found?.objects === statements.objects) return
@@ -162,7 +161,7 @@ function openDatabase(
   }
 }
 
-/** In the order of the statements' numbered parameters. */
+/** The values for the statements' numbered parameters, in order. */
 function toValues(swap: SessionSwap): { key: string; values: readonly unknown[] } {
   const { expectedRevision, replacesChunks, ttlMs, expiresBy = null } = swap
   const key = encodeText(swap.key)

@@ -1,5 +1,5 @@
 /**
- * The SQL of the SQLite driver. Each statement is a transaction of its own: a swap writes its chunks to a column of the
+ * The SQL of the SQLite driver. Each statement is its own transaction: a swap writes its chunks to a column of the
  * session's row, and triggers move them to the table of chunks before the statement ends.
  */
 
@@ -7,9 +7,9 @@
 export interface SqliteStatements {
   /** Counts the tables, indexes and triggers of {@link SqliteStatements.create} that exist. */
   readonly countObjects: string
-  /** How many of them there are in all. */
+  /** The number of these objects if all exist. */
   readonly objects: number
-  /** Run one by one, in this order; each may be run again. */
+  /** Run them one by one, in this order. Each may be run again. */
   readonly create: readonly string[]
   readonly readRevision: string
   readonly readHead: string
@@ -19,7 +19,7 @@ export interface SqliteStatements {
   readonly update: string
   readonly remove: string
   readonly purge: string
-  /** Keeps a session ID under a key, unless there is one, and returns the one that is kept. */
+  /** Stores a session ID under a key, unless the key already holds one. Returns the session ID that the key holds. */
   readonly claim: string
   readonly purgeClaims: string
   readonly list: string
@@ -29,7 +29,7 @@ export interface SqliteStatements {
 /** The database's clock, in milliseconds since 1970. It is constant within a statement. */
 const now = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 const isLive = `(expires_at IS NULL OR expires_at > ${now})`
-/** Null where neither the time to live nor the latest expiry is given. */
+/** Null if neither a time to live nor a latest expiry is given. */
 const expiry = (ttl: string, latest: string): string =>
   `min(ifnull(${now} + ${ttl}, ${latest}), ifnull(${latest}, ${now} + ${ttl}))`
 const chunkList = 'SELECT json_group_array(json_array(chunk.name, chunk.body))'
@@ -45,7 +45,7 @@ export function sqliteStatements(table: string): SqliteStatements {
   const triggers = ['_session_inserted', '_session_updated', '_session_deleted']
   const names = [...tables, ...indexes, ...triggers]
   const literals = names.map((suffix) => `'${`${table}${suffix}`.replaceAll("'", "''")}'`).join(', ')
-  // A chunk to store is a list of its name and its text, one to remove is its name.
+  // In `added`, a chunk to store is a list of name and text, and a chunk to remove is its name.
   const removeChunks = `
     DELETE FROM ${chunk} WHERE session_id = NEW.id
       AND name IN (SELECT value FROM json_each(NEW.added) WHERE type = 'text');`
@@ -88,7 +88,7 @@ export function sqliteStatements(table: string): SqliteStatements {
         expires_at INTEGER NOT NULL
       )`,
       `CREATE INDEX IF NOT EXISTS ${quote('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL`,
-      // The ID of the row is part of every index.
+      // Every index of SQLite includes the row's ID.
       `CREATE INDEX IF NOT EXISTS ${quote('_session_owner')} ON ${session} (owner)`,
       `CREATE INDEX IF NOT EXISTS ${quote('_claim_expiry')} ON ${claim} (expires_at)`,
       `CREATE TRIGGER IF NOT EXISTS ${quote('_session_inserted')} AFTER INSERT ON ${session}
@@ -114,7 +114,7 @@ export function sqliteStatements(table: string): SqliteStatements {
     remove: `DELETE FROM ${session} WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive}) RETURNING 1`,
     purge: `DELETE FROM ${session} WHERE id IN (
         SELECT id FROM ${session} WHERE expires_at <= ${now} ORDER BY expires_at LIMIT ?1) RETURNING 1`,
-    // A row that is live is written as it was, so that the statement returns it.
+    // A live row is written unchanged, so that the statement returns it.
     claim: `INSERT INTO ${claim} (key, session_id, expires_at) VALUES (?1, ?2, ${now} + ?3)
       ON CONFLICT (key) DO UPDATE SET
         session_id = CASE WHEN ${isLive} THEN session_id ELSE excluded.session_id END,

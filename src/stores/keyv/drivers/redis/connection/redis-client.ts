@@ -1,10 +1,10 @@
 /**
- * The parts of `@keyv/redis` that are used, and of the clients that it takes: for one server, Sentinel or a Cluster. A
- * command goes to the master that owns the key.
+ * The parts that are used of `@keyv/redis`, and of the clients that it accepts: for one server, Sentinel or a Cluster.
+ * A command goes to the master that owns the key.
  */
 import { slotOf } from './redis-slot.js'
 
-/** The part that is used of a client of the package `redis` or `@redis/client`. */
+/** The part of a `redis` or `@redis/client` client that is used. */
 export interface RedisClientLike {
   readonly isOpen: boolean
   /** Absent in a Cluster client of version 5. */
@@ -20,14 +20,14 @@ export interface RedisClientLike {
   sendCommand: unknown
 }
 
-/** The further part that is used of a Cluster client. */
+/** The additional part of a Cluster client that is used. */
 interface RedisClusterLike extends RedisClientLike {
   readonly slots: readonly ({ readonly master: unknown } | undefined)[]
   readonly masters: readonly { readonly address: string }[]
   nodeClient(node: unknown): RedisClientLike | Promise<RedisClientLike>
 }
 
-/** The part that is used of the adapter of `@keyv/redis`. */
+/** The part of the `@keyv/redis` adapter that is used. */
 export interface RedisAdapter {
   readonly client: RedisClientLike
   readonly namespace?: string
@@ -35,7 +35,7 @@ export interface RedisAdapter {
   disconnect(force?: boolean): Promise<void>
 }
 
-/** Whether `adapter` has the part of `@keyv/redis` that is used. */
+/** Whether `adapter` has the used part of `@keyv/redis`. */
 export function isRedisAdapter(adapter: unknown): adapter is RedisAdapter {
   const { client, createKeyPrefix } = (adapter ?? {}) as Partial<RedisAdapter>
   return (
@@ -51,7 +51,7 @@ export function isSingleServer(client: RedisClientLike): boolean {
   return !isCluster(client) && !isSentinel(client)
 }
 
-/** Options of a command: its reply as text, whatever the client's own settings are. */
+/** Options of a command: the reply comes as text, regardless of the client's own settings. */
 const asText = Object.freeze({ typeMapping: Object.freeze({}) })
 
 /** Sends a command to the master that owns `key`. */
@@ -62,7 +62,7 @@ export function sendTo(client: RedisClientLike, key: string, words: readonly str
   return send.call(client, words, asText)
 }
 
-/** The client whose connection takes the writes for `key`: that of the node, in a Cluster. */
+/** The client whose connection takes the writes for `key`. In a Cluster it is the client of the node. */
 export async function masterFor(client: RedisClientLike, key: string): Promise<RedisClientLike> {
   if (!isCluster(client)) return client
   const owner = client.slots[slotOf(key)]
@@ -71,8 +71,8 @@ export async function masterFor(client: RedisClientLike, key: string): Promise<R
 }
 
 /**
- * The clients of all masters, in an order that stays, and a number that is another one where the nodes are others, or
- * have other slots; one client but in a Cluster.
+ * The clients of all masters, in a stable order, and a number that changes if the nodes or their slots change. Outside
+ * a Cluster there is one client.
  */
 export async function mastersOf(
   client: RedisClientLike,

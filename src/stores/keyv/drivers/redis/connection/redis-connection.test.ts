@@ -3,7 +3,7 @@ import type { RedisAdapter, RedisClientLike } from './redis-client.js'
 import { isSameConnection, RedisConnection } from './redis-connection.js'
 import { slotOf } from './redis-slot.js'
 
-/** A client that is connected, and emits the events that a test wants. */
+/** A connected client. Tests can make it emit events. */
 class FakeClient implements RedisClientLike {
   readonly isOpen: boolean = true
   readonly isReady: boolean = true
@@ -63,7 +63,7 @@ test.each([
   expect(isSameConnection(await connection.connectionFor('key'), next)).toBe(true)
 })
 
-test('in a Cluster the connection is that of the node that owns the slot', async () => {
+test('in a Cluster the connection leads to the node that owns the slot', async () => {
   const cluster = new FakeCluster()
   const [first, second] = [new FakeClient(), new FakeClient()]
   const connection = connectionOver(cluster)
@@ -81,7 +81,7 @@ test('in a Cluster the connection is that of the node that owns the slot', async
   expect(isSameConnection(await connection.connectionFor('key'), again)).toBe(false)
 })
 
-test('a command that waited to be sent rejects where the connection was closed meanwhile', async () => {
+test('a command that waited to be sent rejects if the connection was closed meanwhile', async () => {
   let onConnected = (): void => undefined
   const connected = new Promise<void>((resolve) => {
     onConnected = resolve
@@ -119,7 +119,7 @@ describe('a server that does not answer', () => {
     }
   }
 
-  test('loses its connection when there was no reply for too long, and not before', async () => {
+  test('loses its connection after too long without a reply, and not before', async () => {
     const client = new SlowClient()
     const connection = connectionOver(client, 300)
     const calls = [connection.send('key', ['GET']), connection.send('key', ['GET'])]
@@ -132,7 +132,7 @@ describe('a server that does not answer', () => {
     expect(client.destroyed).toBe(1)
   })
 
-  test('is not replaced while nobody waits for it, and leaves no timer behind', async () => {
+  test('is not replaced while no command waits, and leaves no timer behind', async () => {
     const client = new SlowClient()
     const connection = connectionOver(client, 300)
     const first = connection.send('key', ['GET'])
@@ -141,7 +141,7 @@ describe('a server that does not answer', () => {
     await first
     await vi.advanceTimersByTimeAsync(1_000)
     expect([client.destroyed, vi.getTimerCount()]).toEqual([0, 0])
-    // The time counts from the command that nobody answers, not from the last reply.
+    // The time counts from the command that gets no reply, not from the last reply.
     const second = connection.send('key', ['GET'])
     client.reply()
     await second

@@ -1,7 +1,7 @@
 /**
- * The connection to a Redis server: it connects when it is first needed, waits a moment for a connection that was just
- * lost, replaces one that no longer answers, and never opens one after it was closed.
- * redis-driver.ts decides what is sent.
+ * The connection to a Redis server. It connects on first use, waits a moment if the connection was just lost, replaces
+ * a connection that no longer answers, and never reconnects after it was closed. redis-session-driver.ts decides what
+ * is sent.
  */
 import {
   isSingleServer,
@@ -13,15 +13,15 @@ import {
 } from './redis-client.js'
 
 /**
- * How long a command waits for a connection that was lost, counted from the loss: a short
- * interruption is not an outage.
+ * Milliseconds that a command waits for a lost connection to return, counted from the loss: a short interruption is not
+ * an outage.
  */
 const graceMs = 1_000
 
-/** How long `close` waits for the commands under way. */
+/** Milliseconds that `close` waits for running commands. */
 const closeWithinMs = 1_000
 
-/** One connection to one master. Another `number` is another connection. */
+/** One connection to one master. The `number` changes if the client reconnects. */
 export interface MasterConnection {
   readonly client: RedisClientLike
   readonly number: number
@@ -32,14 +32,16 @@ export function isSameConnection(left: MasterConnection, right: MasterConnection
   return left.client === right.client && left.number === right.number
 }
 
-/** One Keyv's connection. */
+/** The connection of one Keyv. */
 export class RedisConnection {
   readonly #adapter: RedisAdapter
   readonly #replyWithinMs: number | undefined
   readonly #numbers = new WeakMap<RedisClientLike, { current: number }>()
   /** Commands without a reply. */
   #pending = 0
-  /** Since when there has been no reply, while there are pending commands. */
+  /**
+   * The time of the last reply or, after an idle time, of the first command. Counts only while commands are pending.
+   */
   #silentSince = 0
   #silenceTimer: ReturnType<typeof setTimeout> | undefined
   #onIdle: (() => void) | undefined
@@ -57,18 +59,18 @@ export class RedisConnection {
     this.#replyWithinMs = replyWithinMs
   }
 
-  /** The connection on which a command for `key` would be sent now. Connects where that is needed. */
+  /** The connection on which a command for `key` would be sent now. Connects if needed. */
   async connectionFor(key: string): Promise<MasterConnection> {
     const client = await masterFor(await this.#ready(), key)
     return { client, number: this.#numberOf(client) }
   }
 
-  /** The connections to all masters: see {@link mastersOf}. Connects where that is needed. */
+  /** The connections to all masters: see {@link mastersOf}. Connects if needed. */
   async masters(): Promise<Awaited<ReturnType<typeof mastersOf>>> {
     return mastersOf(await this.#ready())
   }
 
-  /** Sends a command to the master that owns `key`. Rejects where the server cannot be reached. */
+  /** Sends a command to the master that owns `key`. Rejects if the server cannot be reached. */
   send(key: string, words: readonly string[]): Promise<unknown> {
     const { client } = this.#adapter
     if (client.isReady === true && client === this.#watched && !this.#isClosed) return this.#send(client, key, words)
@@ -86,10 +88,10 @@ export class RedisConnection {
     this.#isClosed = true
     const { client } = this.#adapter
     if (client.isOpen) {
-      // A client that is ended while it connects would connect all the same.
+      // A client that is closed while it connects would still connect.
       const settled = client.isReady === false ? nextState(client) : Promise.resolve()
       await atMost(closeWithinMs, Promise.all([settled, this.#idle()]))
-      // The client's graceful end waits for replies, of which a paused server sends none.
+      // Force it: a graceful close waits for replies, and a paused server sends none.
       await this.#adapter.disconnect(true)
     }
     clearTimeout(this.#silenceTimer)
@@ -116,8 +118,8 @@ export class RedisConnection {
   }
 
   /**
-   * Replaces the connection when it is silent for too long. One timer serves all commands, because one for each of them
-   * would cost more than the rest of sending it.
+   * Replaces the connection if it is silent for too long. One timer serves all commands, because a timer per command
+   * would cost more than sending the command.
    */
   #watchSilence(afterMs: number | undefined = this.#replyWithinMs): void {
     if (this.#replyWithinMs === undefined || this.#silenceTimer !== undefined || this.#isClosed) return
@@ -161,7 +163,7 @@ export class RedisConnection {
     return number.current
   }
 
-  /** One listener for everybody who waits. */
+  /** One listener for all waiting commands. */
   #whenReady(client: RedisClientLike): Promise<void> {
     this.#returning ??= once(client, 'ready').finally(() => {
       this.#returning = undefined
@@ -175,7 +177,7 @@ export class RedisConnection {
     })
   }
 
-  /** Ends a connection that does not answer, with all commands that wait for a reply on it, and opens another. */
+  /** Ends a connection that does not answer, and all commands that wait on it, and opens another connection. */
   #reopen(client: RedisClientLike): void {
     client.destroy()
     if (this.#isClosed) return

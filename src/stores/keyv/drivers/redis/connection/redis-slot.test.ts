@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { slotOf } from './redis-slot.js'
 
-// What CLUSTER KEYSLOT of Redis 7.0 answers.
+// The replies of CLUSTER KEYSLOT in Redis 7.0.
 test.each([
   ['123456789', 12_739],
   ['turnkeeper::Zb3_x-9', 14_330],

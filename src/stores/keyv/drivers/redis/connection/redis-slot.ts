@@ -1,6 +1,6 @@
 /**
- * The slot of a key in a Redis Cluster, as its specification defines it: the checksum CRC16 (XMODEM) of the key, or of
- * what is between its first braces.
+ * The slot of a key in a Redis Cluster, as its specification defines it: the CRC16 (XMODEM) checksum of the key, or of
+ * the text between its first braces.
  */
 
 const slots = 16_384
