@@ -66,10 +66,10 @@ function refusal(keyv: Keyv): string {
       'Use @keyv/redis, which also works with Valkey servers: call createRedisKeyv with the same address.'
     )
   }
+  const adapter = typeof name === 'string' && name !== '' ? name : 'in use'
   return (
-    `KeyvSessionStore: the Keyv adapter ${typeof name === 'string' && name !== '' ? name : 'in use'} has no known ` +
-    'compare-and-swap, so two processes would overwrite each other. Use @keyv/redis, ' +
-    '@keyv/sqlite, @keyv/postgres or a Map, ' +
+    `KeyvSessionStore: the Keyv adapter ${adapter} has no known compare-and-swap, so two processes would overwrite ` +
+    'each other. Use @keyv/redis, @keyv/sqlite, @keyv/postgres or a Map, ' +
     "pass a driver, or pass consistency: 'process' if only one process uses the backend."
   )
 }
