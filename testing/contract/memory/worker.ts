@@ -16,6 +16,8 @@ export interface MemoryTask {
 export interface MemoryReport {
   readonly answered: number
   readonly evicted: number
+  /** Whether the session that was there before the requests can still be continued. */
+  readonly isFirstKept: boolean
   /** Bytes, after a collection. */
   readonly heapUsed: number
 }
@@ -45,6 +47,7 @@ async function answer({ requests, bounded }: MemoryTask): Promise<MemoryReport> 
   let evicted = 0
   let answered = 0
   engine.on('session:evicted', () => evicted++)
+  const first = await engine.run({ flowName: 'Talk', userMessage: 'Here before the others.' })
   const send = async (number: number): Promise<void> => {
     // Each message is a different text.
     const body = JSON.stringify({ flowName: 'Talk', message: `${number} ${message}` })
@@ -52,13 +55,14 @@ async function answer({ requests, bounded }: MemoryTask): Promise<MemoryReport> 
     const response = await handle(new Request('http://localhost/ai/run', { method: 'POST', headers, body }))
     if (response.status === 200 && (await response.text()).includes('I see.')) answered++
   }
-  for (let first = 0; first < requests; first += atOnce) {
-    await Promise.all(Array.from({ length: atOnce }, (_, index) => send(first + index)))
+  for (let start = 0; start < requests; start += atOnce) {
+    await Promise.all(Array.from({ length: atOnce }, (_, index) => send(start + index)))
   }
   globalThis.gc?.()
   const { heapUsed } = process.memoryUsage()
+  const isFirstKept = (await engine.getSession(first.session)) !== undefined
   await engine.close()
-  return { answered, evicted, heapUsed }
+  return { answered, evicted, isFirstKept, heapUsed }
 }
 
 process.once('message', (task) => {

@@ -1,5 +1,11 @@
 // The checks of what this package is made of find what they are there for. They run in .ci/run over the real files.
-import { describe, expect, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import packageJson from '../../../package.json' with { type: 'json' }
 
 type Entry = Readonly<Record<string, unknown>>
 type Packages = Readonly<Record<string, Entry>>
@@ -9,8 +15,8 @@ interface Judgement {
 }
 
 // Scripts without types of their own: Node runs them as they are.
-const scriptOf = (name: string): Promise<unknown> =>
-  import(new URL(`../../../.config/scripts/${name}.mjs`, import.meta.url).href)
+const scripts = new URL('../../../.config/scripts/', import.meta.url)
+const scriptOf = (name: string): Promise<unknown> => import(new URL(`${name}.mjs`, scripts).href)
 const { findingsOf, withoutIntegrity } = (await scriptOf('lock')) as {
   findingsOf(text: string): string[]
   withoutIntegrity(packages: Packages): { allowed: string[]; missing: string[] }
@@ -137,21 +143,41 @@ describe('what the registry answers', () => {
   })
 })
 
-test('the package cannot be published before its addresses are in package.json', () => {
+describe('the package cannot be published before its addresses are in package.json', () => {
   const address = 'https://code.turnkeeper.dev/turnkeeper'
   const bugs = { url: address, email: 'security@a.b' }
-  const manifest = { repository: { type: 'git', url: `git+${address}.git` }, bugs, homepage: address }
-  expect(missingFields(manifest)).toEqual([])
-  expect(missingFields({}).map((line) => /'([\w.]+)'/.exec(line)?.[1])).toEqual([
-    'repository',
-    'bugs',
-    'bugs.email',
-    'homepage',
-  ])
-  for (const email of ['', 'security', '...@...', 'security@shop.example', 'a b@c.dev', 1, undefined]) {
-    expect(missingFields({ ...manifest, bugs: { ...bugs, email } })).toHaveLength(1)
-  }
-  for (const homepage of ['', 'https://...', 'https://example.com/a', 'https://shop.example', 'http://a.dev', 1]) {
-    expect(missingFields({ ...manifest, homepage })).toHaveLength(1)
-  }
+  const addresses = { repository: { type: 'git', url: `git+${address}.git` }, bugs, homepage: address }
+
+  test('each address must be there, and be one of somebody', () => {
+    expect(missingFields(addresses)).toEqual([])
+    expect(missingFields({}).map((line) => /'([\w.]+)'/.exec(line)?.[1])).toEqual([
+      'repository',
+      'bugs',
+      'bugs.email',
+      'homepage',
+    ])
+    for (const email of ['', 'security', '...@...', 'security@shop.example', 'a b@c.dev', 1, undefined]) {
+      expect(missingFields({ ...addresses, bugs: { ...bugs, email } })).toHaveLength(1)
+    }
+    for (const homepage of ['', 'https://...', 'https://example.com/a', 'https://shop.example', 'http://a.dev', 1]) {
+      expect(missingFields({ ...addresses, homepage })).toHaveLength(1)
+    }
+  })
+
+  test('npm publish ends before it packs anything', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'turnkeeper-publish-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    cpSync(fileURLToPath(scripts), join(folder, '.config/scripts'), { recursive: true })
+    const npm = (fields: Entry, ...words: readonly string[]): { status: number | null; output: string } => {
+      const { repository: _r, bugs: _b, homepage: _h, ...others } = packageJson as Entry
+      writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...others, ...fields }))
+      const { status, stdout, stderr } = spawnSync('npm', words, { cwd: folder, encoding: 'utf8' })
+      return { status, output: `${stdout}${stderr}` }
+    }
+    const refused = npm({}, 'publish', '--dry-run')
+    expect(refused.status).toBe(1)
+    for (const line of missingFields({})) expect(refused.output).toContain(line)
+    expect(refused.output).not.toContain('> turnkeeper@0.1.0 prepack')
+    expect(npm(addresses, 'run', 'prepublishOnly').status).toBe(0)
+  })
 })
