@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import manifest from '../../../package.json' with { type: 'json' }
-import { isNginxMissing, type Nginx, startNginx } from '../servers/nginx.js'
+import { isNginxMissing, type Nginx, nginxExample, startNginx } from '../servers/nginx.js'
 import { freePort, isRedisMissing, startRedis } from '../servers/redis-server.js'
 import { until } from '../servers/until.js'
 import { type Carrier, startCarrier } from './carrier.js'
@@ -18,8 +18,7 @@ import { type Sending, startTalkers, type Talkers } from './talkers.js'
 
 const root = new URL('../../../', import.meta.url)
 const dockerfile = readFileSync(join(exampleFolder, 'Dockerfile'), 'utf8')
-const nginxExample = readFileSync(new URL('examples/nginx/turnkeeper.conf', root), 'utf8')
-
+const configuration = nginxExample()
 const kubernetesExample = readFileSync(new URL('examples/kubernetes/turnkeeper.yaml', root), 'utf8')
 
 const folder: string = mkdtempSync(join(tmpdir(), 'turnkeeper-image-'))
@@ -59,10 +58,11 @@ describe('the Dockerfile', () => {
     expect(validate(broken).map(({ message }) => message)).toContain('Unknown instruction: ENTRYPOIN')
   })
 
-  test('runs Node 20 as a user who is not root, and names every process as a list', () => {
+  test('runs Node 22, by its digest, as a user who is not root, and names every process as a list', () => {
     const of = (keyword: string): string[] =>
       instructionsOf(dockerfile).flatMap((instruction) => (instruction.keyword === keyword ? [instruction.rest] : []))
-    expect([of('FROM'), of('USER'), of('CMD')]).toEqual([['node:20-slim'], ['node'], ['["node", "server.js"]']])
+    const base = ['node:22-slim@sha256:<digest>']
+    expect([of('FROM'), of('USER'), of('CMD')]).toEqual([base, ['node'], ['["node", "server.js"]']])
     expect(dockerfile.indexOf('USER node')).toBeGreaterThan(dockerfile.lastIndexOf('RUN '))
   })
 
@@ -117,7 +117,7 @@ describe('the Dockerfile', () => {
 
 /** nginx without one of the two processes: what a load balancer does while `preStop` waits. */
 function without(port: 3001 | 3002): string {
-  return nginxExample.replace(`127.0.0.1:${port} max_fails=0`, `127.0.0.1:${port} down`)
+  return configuration.replace(`127.0.0.1:${port} max_fails=0`, `127.0.0.1:${port} down`)
 }
 
 describe.skipIf(isNginxMissing || isRedisMissing)('two processes behind nginx and over Redis', () => {
@@ -140,7 +140,7 @@ describe.skipIf(isNginxMissing || isRedisMissing)('two processes behind nginx an
       processes.set(name, await start(ports[name], settings))
     }
     await Promise.all([startOne(3001), startOne(3002)])
-    const nginx = await startNginx(nginxExample, ports)
+    const nginx = await startNginx(configuration, ports)
     running.push(nginx)
     return { nginx, carrier, processes, startOne }
   }
@@ -161,7 +161,7 @@ describe.skipIf(isNginxMissing || isRedisMissing)('two processes behind nginx an
     carrier.release()
     expect(await old.ended).toBe(0)
     await startOne(name)
-    if (drains) await nginx.reload(nginxExample)
+    if (drains) await nginx.reload(configuration)
   }
 
   const ways: readonly (readonly [string, boolean, Sending])[] = [

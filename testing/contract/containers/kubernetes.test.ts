@@ -19,7 +19,7 @@ interface Probe {
   readonly timeoutSeconds?: number
 }
 
-/** As much of the Deployment as is compared here. */
+/** As much of the manifests as is compared here. */
 interface Deployment {
   readonly spec: {
     readonly selector: { readonly matchLabels: object }
@@ -27,8 +27,14 @@ interface Deployment {
       readonly metadata: { readonly labels: object }
       readonly spec: {
         readonly terminationGracePeriodSeconds: number
+        readonly automountServiceAccountToken: boolean
+        readonly securityContext: object
         readonly containers: readonly [
           {
+            readonly image: string
+            readonly env: readonly { readonly name: string; readonly value?: string }[]
+            readonly resources: object
+            readonly securityContext: object
             readonly ports: readonly { readonly name: string; readonly containerPort: number }[]
             readonly lifecycle: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } }
             readonly startupProbe: Probe
@@ -41,6 +47,21 @@ interface Deployment {
   }
 }
 
+interface NetworkPolicy {
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: object }
+    readonly policyTypes: readonly string[]
+    readonly ingress: readonly Traffic[]
+    readonly egress: readonly Traffic[]
+  }
+}
+
+interface Traffic {
+  readonly from?: readonly object[]
+  readonly to?: readonly object[]
+  readonly ports: readonly { readonly protocol: string; readonly port: string | number }[]
+}
+
 interface Manifest {
   readonly apiVersion: string
   readonly kind: string
@@ -50,6 +71,7 @@ const modules: Readonly<Record<string, string>> = {
   Deployment: 'kubernetes-models/apps/v1',
   Service: 'kubernetes-models/v1',
   PodDisruptionBudget: 'kubernetes-models/policy/v1',
+  NetworkPolicy: 'kubernetes-models/networking.k8s.io/v1',
 }
 
 function manifestsOf(yaml: string): Manifest[] {
@@ -91,9 +113,9 @@ function typeErrors(manifests: readonly Manifest[]): string[] {
 const leftOut = isMissing ? ' (left out: kubernetes-models is not installed)' : ''
 
 describe.skipIf(isMissing)(`the manifests${leftOut}`, () => {
-  test('are three, and their schemas and types take them', () => {
+  test('are four, and their schemas and types take them', () => {
     const manifests = manifestsOf(text)
-    expect(manifests.map(({ kind }) => kind)).toEqual(['Deployment', 'Service', 'PodDisruptionBudget'])
+    expect(manifests.map(({ kind }) => kind)).toEqual(Object.keys(modules))
     for (const manifest of manifests) validate(manifest)
     expect(typeErrors(manifests)).toEqual([])
   })
@@ -106,17 +128,57 @@ describe.skipIf(isMissing)(`the manifests${leftOut}`, () => {
   })
 
   test('select the pods, and name their port', () => {
-    const [deployment, service, budget] = manifestsOf(text) as unknown as [
+    const [deployment, service, budget, policy] = manifestsOf(text) as unknown as [
       Deployment,
       { readonly spec: { readonly selector: object; readonly ports: readonly { readonly targetPort: string }[] } },
       { readonly spec: { readonly selector: { readonly matchLabels: object } } },
+      NetworkPolicy,
     ]
     const { labels } = deployment.spec.template.metadata
-    const selectors = [deployment.spec.selector.matchLabels, service.spec.selector, budget.spec.selector.matchLabels]
-    expect(selectors).toEqual([labels, labels, labels])
+    const selectors = [deployment.spec.selector, budget.spec.selector, policy.spec.podSelector]
+    expect(selectors.map(({ matchLabels }) => matchLabels)).toEqual([labels, labels, labels])
+    expect(service.spec.selector).toEqual(labels)
     const [container] = deployment.spec.template.spec.containers
     expect(container.ports).toEqual([{ name: 'http', containerPort: 3000 }])
     expect(service.spec.ports.map(({ targetPort }) => targetPort)).toEqual(['http'])
+    expect(policy.spec.ingress.flatMap(({ ports }) => ports)).toEqual([{ protocol: 'TCP', port: 'http' }])
+  })
+
+  test('give a pod what the Pod Security Standard "restricted" allows, no credential, and bounded resources', () => {
+    const [deployment] = manifestsOf(text) as unknown as [Deployment]
+    const { automountServiceAccountToken, securityContext, containers } = deployment.spec.template.spec
+    expect(automountServiceAccountToken).toBe(false)
+    expect(securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      seccompProfile: { type: 'RuntimeDefault' },
+    })
+    const [{ image, resources, securityContext: ofContainer }] = containers
+    expect(ofContainer).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    })
+    expect(resources).toEqual({
+      requests: { cpu: '250m', memory: '256Mi' },
+      limits: { cpu: '1', memory: '512Mi' },
+    })
+    // A placeholder that no cluster starts: whoever forgets it notices.
+    expect(image).toMatch(/@sha256:<digest>$/)
+  })
+
+  test('let only the Ingress in, and only DNS and Redis out', () => {
+    const { policyTypes, ingress, egress } = (manifestsOf(text)[3] as unknown as NetworkPolicy).spec
+    expect(policyTypes).toEqual(['Ingress', 'Egress'])
+    const peers = [...ingress.map(({ from }) => from), ...egress.map(({ to }) => to)]
+    // A rule without peers would be one for everybody.
+    expect(peers.map((list) => list?.length)).toEqual([1, 1, 1])
+    expect(peers.flat().filter((peer) => Object.keys(peer ?? {}).length === 0)).toEqual([])
+    expect(egress.map(({ ports }) => ports.map(({ protocol, port }) => `${protocol} ${port}`))).toEqual([
+      ['UDP 53', 'TCP 53'],
+      ['TCP 6379'],
+    ])
   })
 
   test('give a process the time that its end may take, and ask the store only whether it is ready', async () => {

@@ -1,6 +1,5 @@
 // Streams through a real nginx, with the configuration that the documentation and examples/nginx show, so that they are
 // right. Without nginx these tests are skipped by name; in CI they fail.
-import { readFileSync } from 'node:fs'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createFetchHandler } from '../../../adapters/fetch/index.js'
 import type { FlowEngine } from '../../../src/index.js'
@@ -8,10 +7,10 @@ import { createChat, type StreamedTurn, streamTurn } from '../http/chatting.js'
 import { type GatedCall, GatedModel } from '../http/gated-model.js'
 import { type RunningServer, startServer } from '../http/node-server.js'
 import type { Send } from '../http/serve.js'
-import { isNginxMissing, nginxBlockOf, startNginx } from '../servers/nginx.js'
+import { isNginxMissing, nginxBlockOf, nginxExample, startNginx } from '../servers/nginx.js'
 
 const documented = nginxBlockOf('docs/streaming.md')
-const example = readFileSync(new URL('../../../examples/nginx/turnkeeper.conf', import.meta.url), 'utf8')
+const example = nginxExample()
 /** nginx with its defaults, and what a case adds. */
 const plain = (...lines: readonly string[]): string =>
   `server { listen 8080; ${lines.join(' ')} location /ai/ { proxy_pass http://127.0.0.1:3000; } }`
@@ -36,7 +35,7 @@ async function setUp(): Promise<Setup> {
   const server = await startServer(createFetchHandler(engine))
   running.push(server)
   async function through(configuration: string, otherPort = server.port): Promise<Send> {
-    const upstreams = configuration === example ? { 3001: server.port, 3002: otherPort } : server.port
+    const upstreams = configuration.includes('127.0.0.1:3002') ? { 3001: server.port, 3002: otherPort } : server.port
     const nginx = await startNginx(configuration, upstreams)
     running.push(nginx)
     return (path, init) => fetch(`http://127.0.0.1:${nginx.port}/ai${path}`, init)
@@ -187,6 +186,19 @@ describe.skipIf(isNginxMissing)('nginx as in the example', () => {
       expect(reply.headers.get('CHAT_SESSION_ID')).toBeTruthy()
     }
     expect([count.one, count.other >= 24]).toEqual([before, true])
+  })
+
+  test('refuses what an address sends beyond the rate and the burst, and the processes do not see it', async () => {
+    const { engine, model, through } = await setUp()
+    // One a minute, so that nothing more passes while the test runs.
+    const send = await through(nginxExample('1r/m'))
+    let arrived = 0
+    engine.on('turn:start', () => {
+      arrived += 1
+    })
+    for (let count = 0; count < 21; count++) await turn(send, model)
+    const refused = [await send('/run', requestOf('')), await send('/run', requestOf(''))]
+    expect([refused.map(({ status }) => status), arrived]).toEqual([[429, 429], 21])
   })
 
   test('keeps probes, and what clients say of themselves, from the processes', async () => {

@@ -93,6 +93,16 @@ function workersOf({ pid }: ChildProcess): string[] {
   })
 }
 
+/**
+ * The configuration of examples/nginx. The clients of a test share one address, so its rate is replaced.
+ *
+ * @param rate - how many requests an address may send; by default more than a test does
+ */
+export function nginxExample(rate = '100000r/s'): string {
+  const text = readFileSync(new URL('../../../examples/nginx/turnkeeper.conf', import.meta.url), 'utf8')
+  return replaceOnce(text, 'rate=10r/s', `rate=${rate}`)
+}
+
 /** The first nginx block of a page. */
 export function nginxBlockOf(page: string): string {
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), 'utf8')
