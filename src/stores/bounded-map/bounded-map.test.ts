@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BoundedMap } from './bounded-map.js'
 
 describe('a bounded map', () => {
-  test('drops the entry used longest ago, and reports it when it is gone', () => {
+  test('evicts the least recently used entry, and reports it when it is gone', () => {
     const evicted: unknown[] = []
     const map: BoundedMap<string, number> = new BoundedMap({
       maxEntries: 2,
@@ -53,7 +53,7 @@ describe('a bounded map', () => {
     expect([...map]).toEqual([])
   })
 
-  test('deletes from the entry used longest ago up to the first that stays', () => {
+  test('deletes from the least recently used entry up to the first that stays', () => {
     const map = new BoundedMap<string, number>({})
     for (const value of [1, 2, 9, 3]) map.set(`${value}`, value)
     map.deleteOldestWhile((value) => value < 5)

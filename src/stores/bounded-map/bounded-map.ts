@@ -1,16 +1,16 @@
 /**
- * A map with a bound: if it is passed, the entries used longest ago are dropped. Reading, setting and dropping an entry
+ * A map with limits. Above a limit the least recently used entries are evicted. Reading, setting and evicting an entry
  * take the same time however many there are.
  */
 import { type Linked, LinkedList } from '../../util/linked-list.js'
 
-/** What {@link BoundedMap} may hold. */
+/** The limits of a {@link BoundedMap}. */
 export interface Bound<Key, Value> {
   /** Default: any number. */
   readonly maxEntries?: number
   /** The most that the sizes of all entries may add up to. Default: any sum. */
   readonly maxSize?: number
-  /** Called with each entry that passed the bound, after it was dropped. */
+  /** Called after an entry was evicted. */
   readonly onEvicted?: (key: Key, value: Value) => void
 }
 
@@ -20,11 +20,11 @@ interface Entry<Key, Value> extends Linked<Entry<Key, Value>> {
   readonly size: number
 }
 
-/** Values by key, bounded. */
+/** Values by key, within limits. */
 export class BoundedMap<Key, Value> {
   readonly #bound: Bound<Key, Value>
   readonly #entries = new Map<Key, Entry<Key, Value>>()
-  /** The entry used longest ago is the first. */
+  /** The least recently used entry is the first. */
   readonly #byUse = new LinkedList<Entry<Key, Value>>()
   #size = 0
 
@@ -72,7 +72,7 @@ export class BoundedMap<Key, Value> {
     return true
   }
 
-  /** Removes entries, beginning with the one used longest ago, up to the first whose value is not to be dropped. */
+  /** Removes entries, beginning with the least recently used one, up to the first whose value is not to be dropped. */
   deleteOldestWhile(isToDrop: (value: Value) => boolean): void {
     let first = this.#byUse.first
     while (first !== undefined && isToDrop(first.value)) {
