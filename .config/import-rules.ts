@@ -47,12 +47,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/stores': {
     decides: 'the memory store, and which store `SESSION_STORE` means',
     areas: ['src/util', 'src/errors', 'src/config', 'src/session'],
-    packages: ['lru-cache'],
+    packages: [],
   },
   'src/stores/keyv': {
     decides: 'sessions in Redis, SQLite, Postgres and other Keyvs: `turnkeeper/keyv`',
     areas: ['src/util', 'src/errors', 'src/config', 'src/session', 'src/stores'],
-    packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg', 'lru-cache'],
+    packages: ['keyv', '@keyv/redis', '@keyv/sqlite', '@keyv/postgres', 'pg'],
   },
   'src/engine': {
     decides: 'the turn: order, limits, commit, failure',

@@ -4,6 +4,5 @@
  * licence.
  */
 export const bundled = {
-  'lru-cache': { name: 'LRUCache', licence: 'LICENSE.md' },
   eventemitter3: { name: 'EventEmitter', licence: 'LICENSE' },
 }

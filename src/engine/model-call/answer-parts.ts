@@ -99,31 +99,31 @@ function unreadable(problem: string): Pick<ToolCallPart, 'input' | 'invalidInput
 
 /** The IDs of the calls in a memory and in an answer. */
 class CallIds {
-  readonly #used: Set<string>
+  readonly #messages: readonly Message[]
   readonly #prefix: string
+  readonly #taken: string[] = []
   #made = 0
 
   constructor({ messages, newIdPrefix }: AnswerContext) {
-    this.#used = idsIn(messages)
+    this.#messages = messages
     this.#prefix = newIdPrefix
   }
 
   /** The ID of a call: its own, or a new one if it has none, or another call has the same. */
   take(given: unknown): string {
     let id = given
-    while (typeof id !== 'string' || id === '' || this.#used.has(id)) id = `${this.#prefix}_${++this.#made}`
-    this.#used.add(id)
+    while (typeof id !== 'string' || id === '' || this.#isTaken(id)) id = `${this.#prefix}_${++this.#made}`
+    this.#taken.push(id)
     return id
+  }
+
+  #isTaken(id: string): boolean {
+    return this.#taken.includes(id) || this.#messages.some(({ parts }) => parts.some((part) => isCall(part, id)))
   }
 }
 
-function idsIn(messages: readonly Message[]): Set<string> {
-  const ids = new Set<string>()
-  for (const { role, parts } of messages) {
-    if (role !== 'assistant') continue
-    for (const part of parts) if (part.type === 'tool-call') ids.add(part.toolCallId)
-  }
-  return ids
+function isCall(part: MessagePart, id: string): boolean {
+  return part.type === 'tool-call' && part.toolCallId === id
 }
 
 function providerDataOf(

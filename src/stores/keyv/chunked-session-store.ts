@@ -3,7 +3,6 @@
  * it. It decides which sessions this process caches and what a conflict means. The drivers do the compare-and-swap;
  * layout/ turns documents into texts and back. Some of the stores need no Keyv, so this file must not import its types.
  */
-import { LRUCache } from 'lru-cache'
 import { SessionConflictError } from '../../errors/session-errors.js'
 import { copyDocument } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
@@ -16,6 +15,7 @@ import type {
 } from '../../session/session-store.js'
 import { isListed, type SessionPage } from '../../session/session-summary.js'
 import { checkNumber } from '../../util/options.js'
+import { BoundedMap } from '../bounded-map/bounded-map.js'
 import type { SessionDriver, SessionOwner } from './driver/session-driver.js'
 import type { ChosenDriver } from './layout/chosen-driver.js'
 import { bytesOf, type KnownSession } from './layout/chunks.js'
@@ -63,7 +63,7 @@ export class ChunkedSessionStore implements SessionStore {
   readonly #absoluteTtlMs: number
   readonly #reader: SessionReader
   readonly #heads: OwnedHeads
-  readonly #known: LRUCache<string, KnownSession> | undefined
+  readonly #known: BoundedMap<string, KnownSession> | undefined
   /** Counts the attempts to write each key and revision, no matter how they ended. */
   readonly #attempts = new WriteAttempts()
   #closed: Promise<void> | undefined
@@ -258,7 +258,7 @@ export class ChunkedSessionStore implements SessionStore {
   }
 
   #remember(key: string, known: KnownSession): void {
-    if (this.#closed === undefined) this.#known?.set(key, known)
+    if (this.#closed === undefined) this.#known?.set(key, known, bytesOf(known) + key.length + cacheOverhead)
   }
 }
 
@@ -266,9 +266,8 @@ function isPast(time: number | undefined): boolean {
   return time !== undefined && time <= Date.now()
 }
 
-function createCache(caller: string, bytes: number): LRUCache<string, KnownSession> | undefined {
+function createCache(caller: string, bytes: number): BoundedMap<string, KnownSession> | undefined {
   checkNumber(caller, 'cacheBytes', bytes, { min: 0, finite: true })
   if (bytes < 1) return undefined
-  const maxSize = Math.floor(bytes)
-  return new LRUCache({ maxSize, sizeCalculation: (known, key) => bytesOf(known) + key.length + cacheOverhead })
+  return new BoundedMap({ maxSize: bytes })
 }

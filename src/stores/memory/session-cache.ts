@@ -3,9 +3,9 @@
  * recently used session is evicted. A session that a turn holds is kept outside the cache: it is not counted, not
  * evicted, and does not expire before its absolute age limit.
  */
-import { LRUCache } from 'lru-cache'
 import { type Clock, monotonicTime } from '../../config/clock.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import { BoundedMap } from '../bounded-map/bounded-map.js'
 import { heapBytes } from './heap-bytes.js'
 
 /** What {@link SessionCache} needs. */
@@ -40,18 +40,16 @@ interface HeldSession {
 /** Sessions by ID, within limits. */
 export class SessionCache {
   readonly #options: SessionCacheOptions
-  readonly #maxBytes: number
-  readonly #cache: LRUCache<string, StoredSession>
+  readonly #cache: BoundedMap<string, StoredSession>
   readonly #held = new Map<string, HeldSession>()
 
   constructor(options: SessionCacheOptions) {
     this.#options = options
-    this.#maxBytes = Math.min(Math.ceil(options.maxBytes), Number.MAX_SAFE_INTEGER)
-    // No `max`: the library would reserve memory for that many sessions at once.
-    this.#cache = new LRUCache({
-      maxSize: this.#maxBytes,
-      disposeAfter: ({ expiresAt }, sessionId, reason) => {
-        if (reason === 'evict' && expiresAt > monotonicTime(options.clock)) options.onEvicted(sessionId)
+    this.#cache = new BoundedMap({
+      maxEntries: Math.max(1, options.maxSessions),
+      maxSize: options.maxBytes,
+      onEvicted: (sessionId, { expiresAt }) => {
+        if (expiresAt > monotonicTime(options.clock)) options.onEvicted(sessionId)
       },
     })
   }
@@ -90,7 +88,7 @@ export class SessionCache {
       const stored = this.#storedOf(held)
       if (stored !== undefined) yield [sessionId, stored.document]
     }
-    for (const [sessionId, { document, expiresAt }] of this.#cache.entries()) {
+    for (const [sessionId, { document, expiresAt }] of this.#cache) {
       if (expiresAt > now) yield [sessionId, document]
     }
   }
@@ -133,16 +131,12 @@ export class SessionCache {
     const { clock, ttlMs, absoluteTtlMs } = this.#options
     if (Math.min(ttlMs, absoluteTtlMs) === Number.POSITIVE_INFINITY) return
     const now = monotonicTime(clock)
-    const isOldestExpired = (): boolean => (this.#cache.rvalues().next().value?.expiresAt ?? now + 1) <= now
-    while (isOldestExpired()) this.#cache.pop()
+    this.#cache.deleteOldestWhile(({ expiresAt }) => expiresAt <= now)
   }
 
   #keep(sessionId: string, stored: StoredSession): void {
     this.#dropExpired()
-    // The cache silently drops an entry that is larger than the whole cache. So a larger session is counted as large as
-    // the cache, and stays until the next one is stored.
-    const size = Math.min(stored.bytes, this.#maxBytes)
-    this.#cache.set(sessionId, stored, { size })
-    while (this.#cache.size > Math.max(1, this.#options.maxSessions)) this.#cache.pop()
+    // A session that is larger than the whole cache counts as large as the cache: it stays until the next one is stored.
+    this.#cache.set(sessionId, stored, Math.min(stored.bytes, this.#options.maxBytes))
   }
 }

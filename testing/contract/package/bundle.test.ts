@@ -34,7 +34,7 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
-const maximumBytes = 66 * 1024
+const maximumBytes = 61 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
@@ -90,9 +90,8 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
   })
 })
 
-test('what the root is made of has its packages in it, with their licences, and imports nothing', () => {
+test('what the root is made of has its package in it, with its licence, and imports nothing', () => {
   const core = readFileSync(join(inject('consumer'), 'node_modules/turnkeeper/dist/chunks/core.js'), 'utf8')
-  expect(core).toContain('/* lru-cache\n\n# Blue Oak Model License')
   expect(core).toContain('/* eventemitter3\n\nThe MIT License (MIT)')
   expect(core).not.toMatch(/^import /m)
 })

@@ -78,7 +78,9 @@ export async function runTool(calling: CallingStep, call: ToolCallPart, together
     throw error
   } finally {
     const success = code === undefined
-    control.emit('tool:end', { ...names, durationMs: elapsedMs(clock, startedAt), success, ...(code && { code }) })
+    if (control.hasListeners('tool:end')) {
+      control.emit('tool:end', { ...names, durationMs: elapsedMs(clock, startedAt), success, ...(code && { code }) })
+    }
     control.stream?.send({ type: 'tool-end', tool: tool.name, toolCallId, success })
   }
 }
@@ -214,9 +216,50 @@ function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: Tool
   return digestOf(JSON.stringify(['tool', base.id, turnNumber, toolName, input, equalBefore]))
 }
 
-/**
- * Runs `execute` under `toolTimeoutMs`. A later result is ignored. @param number - The number of the call in its turn.
- */
+/** A running call, as its tool sees it. Its key and its signal are made on first use. */
+class RunningCall implements ToolCall {
+  readonly id: string
+  readonly name: string
+  readonly #calling: CallingStep
+  readonly #call: ToolCallPart
+  readonly #number: number
+  readonly #together: AbortSignal | undefined
+  #controller: AbortController | undefined
+  #signal: AbortSignal | undefined
+  #expired: FlowError | undefined
+
+  /** @param number - The number of the call in its turn. @param together - See {@link runTool}. */
+  constructor(calling: CallingStep, call: ToolCallPart, number: number, together: AbortSignal | undefined) {
+    this.id = call.toolCallId
+    this.name = call.toolName
+    this.#calling = calling
+    this.#call = call
+    this.#number = number
+    this.#together = together
+  }
+
+  get idempotencyKey(): string {
+    return toolCallKey(this.#calling.draft, this.#call, this.#number)
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      this.#controller = new AbortController()
+      if (this.#expired !== undefined) this.#controller.abort(this.#expired)
+      const signals = [this.#calling.control.work.signal, this.#controller.signal]
+      this.#signal = AbortSignal.any(this.#together === undefined ? signals : [...signals, this.#together])
+    }
+    return this.#signal
+  }
+
+  /** @param error - The reason that the time of the call is over. */
+  expire(error: FlowError): void {
+    this.#expired = error
+    this.#controller?.abort(error)
+  }
+}
+
+/** Runs `execute` under `toolTimeoutMs`. A later result is ignored. @param number - The call's number in its turn. */
 function withinTime(
   calling: CallingStep,
   tool: Tool,
@@ -225,39 +268,20 @@ function withinTime(
   together: AbortSignal | undefined,
   execute: (toolCall: ToolCall) => unknown,
 ): Promise<unknown> {
-  const { control } = calling
+  const { work, engine } = calling.control
   const { timeoutMs, isOwn, passed } = timeLimitOf(calling, tool)
   return new Promise((resolve, reject) => {
-    let timedOut: FlowError | undefined
-    let controller: AbortController | undefined
-    let signal: AbortSignal | undefined
-    const expire = (failure?: FlowError): void => {
-      timedOut = failure ?? passed()
-      controller?.abort(timedOut)
-      reject(timedOut)
+    const running = new RunningCall(calling, call, number, together)
+    const expire = (failure: FlowError = passed()): void => {
+      running.expire(failure)
+      reject(failure)
     }
-    const deadline = control.engine.deadlines.set(timeoutMs, expire, isOwn)
-    const toolCall: ToolCall = {
-      id: call.toolCallId,
-      name: tool.name,
-      get idempotencyKey() {
-        return toolCallKey(calling.draft, call, number)
-      },
-      get signal() {
-        if (signal === undefined) {
-          controller = new AbortController()
-          if (timedOut !== undefined) controller.abort(timedOut)
-          const signals = [control.work.signal, controller.signal]
-          signal = AbortSignal.any(together === undefined ? signals : [...signals, together])
-        }
-        return signal
-      },
-    }
+    const deadline = engine.deadlines.set(timeoutMs, expire, isOwn)
     const end = (): void => deadline?.cancel()
-    control.work.addPending(end)
+    work.addPending(end)
     const stopListening = onAbort(together, end)
     const cleanUp = (): void => {
-      control.work.removePending(end)
+      work.removePending(end)
       stopListening()
       end()
     }
@@ -270,7 +294,7 @@ function withinTime(
       reject(thrown)
     }
     try {
-      Promise.resolve(execute(toolCall)).then(succeed, fail)
+      Promise.resolve(execute(running)).then(succeed, fail)
     } catch (thrown) {
       fail(thrown)
     }

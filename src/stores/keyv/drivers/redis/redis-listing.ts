@@ -4,8 +4,8 @@
  * everything, adds the missing sessions, and stores a mark; after that, listings use the sets. Delete the mark to
  * repair the sets.
  */
-import { LRUCache } from 'lru-cache'
 import { fromCursor, toCursor } from '../../../../session/session-summary.js'
+import { BoundedMap } from '../../../bounded-map/bounded-map.js'
 import type { ListedPage, ListedSession, SessionListing, StoredHead } from '../../driver/session-driver.js'
 import { readAll, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText, encodeText } from '../text-escapes.js'
@@ -68,7 +68,7 @@ export interface RedisListingContext {
 export class RedisListing {
   readonly #context: RedisListingContext
   /** Cursors that this process made for listings that have scanned everything up to there. */
-  readonly #whole = new LRUCache<string, true>({ max: rememberedCursors })
+  readonly #whole = new BoundedMap<string, true>({ maxEntries: rememberedCursors })
 
   constructor(context: RedisListingContext) {
     this.#context = context
@@ -108,7 +108,7 @@ export class RedisListing {
     }
     await this.#addAll(sessions)
     // The cursor may come from another process. Then it is unknown whether everything before it was scanned.
-    const isWhole = listing.cursor === undefined || this.#whole.has(listing.cursor)
+    const isWhole = listing.cursor === undefined || this.#whole.get(listing.cursor) === true
     if (isWhole && cursor === undefined) await this.#mark(prefix)
     else if (isWhole && cursor !== undefined) this.#whole.set(cursor, true)
     return { sessions: [], cursor: cursor ?? toCursor(['set', '']) }

@@ -4,7 +4,7 @@
  * removes surplus entries. Turns do not touch the set unless sessions expire. If they do, each process extends the
  * set's expiry once per session lifetime for each of its sessions.
  */
-import { LRUCache } from 'lru-cache'
+import { BoundedMap } from '../../../bounded-map/bounded-map.js'
 import type { ListedPage, SessionOwner, SessionSwap } from '../../driver/session-driver.js'
 import { type Listed, sessionsOf, unreadableOf } from '../page-of-keys.js'
 import { decodeText } from '../text-escapes.js'
@@ -38,7 +38,7 @@ export class RedisOwners {
    * When this process extended the set of each session, in the time of `performance.now()`. The map's key is the
    * session's key, which needs no digest.
    */
-  readonly #prolonged = new LRUCache<string, number>({ max: rememberedSessions })
+  readonly #prolonged = new BoundedMap<string, number>({ maxEntries: rememberedSessions })
 
   constructor(commands: RedisCommands) {
     this.#commands = commands

@@ -4,7 +4,7 @@
  * already been done, that changes nothing. If the second attempt fails too, the swap is in doubt, and the next read of
  * the session sends it again before it returns what the swap wrote.
  */
-import { LRUCache } from 'lru-cache'
+import { BoundedMap } from '../../../bounded-map/bounded-map.js'
 import type { SessionSwap, SwapOutcome } from '../../driver/session-driver.js'
 import { encodeText } from '../text-escapes.js'
 import { isSameConnection, type MasterConnection, type RedisConnection } from './connection/redis-connection.js'
@@ -26,7 +26,7 @@ export class RedisReplication {
   readonly #wanted: number
   readonly #swapOnce: SwapOnce
   /** Swaps in doubt, by key, in the form in which they are sent again. */
-  readonly #doubtful = new LRUCache<string, SessionSwap>({ max: maxDoubtful })
+  readonly #doubtful = new BoundedMap<string, SessionSwap>({ maxEntries: maxDoubtful })
 
   constructor(
     connection: Pick<RedisConnection, 'connectionFor' | 'sendOn'>,
