@@ -185,3 +185,38 @@ test('an invalid path is refused', () => {
     "createAgUiHandler: path must be a path such as '/ag-ui', with no slash at its end.",
   )
 })
+
+test('an answer to an interrupt is RUN_ERROR, because no run ends with one, and nothing runs', async () => {
+  const { post, turns } = start()
+  const resume = [{ interruptId: 'i1', status: 'resolved', payload: { approved: true } }]
+  expect(await eventsOf(await post({ ...run, resume }))).toEqual([
+    { type: 'RUN_STARTED', threadId: 't1', runId: 'r1' },
+    { type: 'RUN_ERROR', message: 'There is no question that this answers.', code: 'INVALID_INPUT' },
+  ])
+  expect(turns()).toBe(0)
+  for (const none of [[], null])
+    expect((await eventsOf(await post({ ...run, resume: none }))).at(-1)?.type).toBe('RUN_FINISHED')
+})
+
+test('a file is sent as bytes, unless the application allows its address', async () => {
+  const withFile = (source: object): object => ({
+    ...run,
+    messages: [{ id: 'm1', role: 'user', content: [{ type: 'document', source }] }],
+  })
+  const address = { type: 'url', value: 'https://files.example/a.pdf', mimeType: 'application/pdf' }
+  const refused = await start().post(withFile(address))
+  expect([refused.status, await refused.text()]).toEqual([
+    400,
+    'An attachment must be sent as bytes in base64, not as an address.',
+  ])
+  const seen: unknown[] = []
+  const flow = flowOf('Test', ({ attachments }) => {
+    seen.push(...attachments)
+    return reply('Seen.')
+  })
+  const { post } = start({ attachments: { addresses: ({ hostname }) => hostname === 'files.example' } }, flow)
+  await eventsOf(await post(withFile(address)))
+  expect(seen).toEqual([{ type: 'file', mediaType: 'application/pdf', url: 'https://files.example/a.pdf' }])
+  const inside = await post(withFile({ ...address, value: 'https://169.254.169.254/' }))
+  expect(await inside.text()).toBe('This address cannot be sent as an attachment.')
+})

@@ -1,12 +1,12 @@
 /** The routes of an AG-UI agent: run and stop. */
 import type { ChatEngine } from '../chat/chat-turns.js'
-import { createEventBody, dataLine } from '../chat/event-body.js'
+import { createEventBody } from '../chat/event-body.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
 import { idAndAction, stopRoute } from '../chat/stop-route.js'
-import { eventStreamHeaders } from '../fetch/reply/event-stream.js'
-import { readRunInput } from './read-run-input.js'
-import { type RunForm, runEventsOf } from './run-events.js'
+import { dataLine, eventStreamHeaders } from '../fetch/reply/event-stream.js'
+import { isResumed, readRunIds, readRunInput } from './read-run-input.js'
+import { type RunEvent, type RunForm, refusedRun, runEventsOf } from './run-events.js'
 
 /** The options of {@link createAgUiHandler}. */
 export interface AgUiOptions extends ChatHandlerOptions {
@@ -52,17 +52,28 @@ function routeOf(context: ChatContext, requested: string, path: string): ChatRou
 }
 
 async function run(context: ChatContext, { request, owner, turn, headers }: ChatRequest): Promise<Response> {
-  const { readBody, turns, flow, streamDetails: details, heartbeatMs, report } = context
-  const sent = readRunInput(await readBody(request))
+  const { readBody, checkAttachments, turns, flow, streamDetails: details, heartbeatMs, report } = context
+  const body = await readBody(request)
+  const reply = (texts: AsyncGenerator<string, void>): Response =>
+    new Response(createEventBody(texts, heartbeatMs, report), { headers: { ...headers, ...eventStreamHeaders } })
+  if (isResumed(body)) {
+    // No run of a flow ends with an interrupt, so there is none that this could answer.
+    const code = 'INVALID_INPUT'
+    const { requestId } = turn
+    const message = context.textOf('There is no question that this answers.', code, {
+      requestId,
+      sessionId: '',
+      flowName: flow,
+    })
+    return reply(linesOf(refusedRun(readRunIds(body), { message, code })))
+  }
+  const sent = readRunInput(body, checkAttachments)
   const { threadId, runId, messages, isSentAgain, id: messageId } = sent
   const broadcast = await turns.send({ owner, flow, id: threadId }, sent, turn)
-  const texts = linesOf(broadcast, { threadId, runId, messages, isSentAgain, messageId, details })
-  return new Response(createEventBody(texts, heartbeatMs, report), { headers: { ...headers, ...eventStreamHeaders } })
+  const form: RunForm = { threadId, runId, messages, isSentAgain, messageId, details }
+  return reply(linesOf(runEventsOf(broadcast.read(), form)))
 }
 
-async function* linesOf(
-  turn: { read(): Parameters<typeof runEventsOf>[0] },
-  form: RunForm,
-): AsyncGenerator<string, void> {
-  for await (const event of runEventsOf(turn.read(), form)) yield dataLine(event)
+async function* linesOf(events: AsyncIterable<RunEvent> | Iterable<RunEvent>): AsyncGenerator<string, void> {
+  for await (const event of events) yield dataLine(event)
 }

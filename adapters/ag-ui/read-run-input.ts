@@ -5,6 +5,7 @@ import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
 import { isClientId } from '../chat/client-id.js'
 import { Refusal } from '../fetch/reply/refusal.js'
+import type { AttachmentCheck } from '../fetch/request/attachments.js'
 import { isObject } from '../fetch/request/is-object.js'
 
 /** The request of a client. */
@@ -19,12 +20,24 @@ export interface SentRun extends ChatMessage {
 
 type Attachment = ChatMessage['attachments'][number]
 
+/** @throws Refusal unless the body has the IDs of a run. */
+export function readRunIds({
+  threadId,
+  runId,
+}: Readonly<Record<string, unknown>>): Pick<SentRun, 'threadId' | 'runId'> {
+  if (isClientId(threadId) && isClientId(runId)) return { threadId, runId }
+  throw new Refusal("The fields 'threadId' and 'runId' must be texts of 1 to 256 characters.")
+}
+
+/** Whether a client answers interrupts of an earlier run. */
+export function isResumed({ resume }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(resume) ? resume.length > 0 : (resume ?? undefined) !== undefined
+}
+
 /** @throws Refusal that names what is wrong with the body. */
-export function readRunInput(body: Readonly<Record<string, unknown>>): SentRun {
-  const { threadId, runId, messages, state } = body
-  if (!isClientId(threadId) || !isClientId(runId)) {
-    throw new Refusal("The fields 'threadId' and 'runId' must be texts of 1 to 256 characters.")
-  }
+export function readRunInput(body: Readonly<Record<string, unknown>>, checkAttachments: AttachmentCheck): SentRun {
+  const { messages, state } = body
+  const { threadId, runId } = readRunIds(body)
   const all: readonly unknown[] = Array.isArray(messages) ? messages : []
   const index = all.findLastIndex((message) => isObject(message) && message.role === 'user')
   const last = all[index]
@@ -41,7 +54,7 @@ export function readRunInput(body: Readonly<Record<string, unknown>>): SentRun {
     messages: all.slice(0, index + 1),
     isSentAgain: index < all.length - 1,
     text: texts.join('\n'),
-    attachments,
+    attachments: checkAttachments(attachments),
     session: typeof session === 'string' && isSessionId(session) ? session : undefined,
   }
 }

@@ -50,6 +50,17 @@ export async function* runEventsOf(
   yield { type: 'RUN_ERROR', message: 'The request could not be handled.' }
 }
 
+/** The events of a run that is refused before it begins. */
+export function refusedRun(
+  { threadId, runId }: Pick<RunForm, 'threadId' | 'runId'>,
+  error: { readonly message: string; readonly code: string },
+): RunEvent[] {
+  return [
+    { type: 'RUN_STARTED', threadId, runId },
+    { type: 'RUN_ERROR', ...error },
+  ]
+}
+
 class RunWriter {
   readonly #form: RunForm
   readonly #messageId: string

@@ -2,17 +2,25 @@
  * The turns of one handler's chats. If a message is sent again while its turn runs, the client reads that turn;
  * otherwise the engine replays the reply by its key.
  */
-import type { FlowEngine, FlowRunInput, FlowStream, JsonObject, SessionDocument } from '../../src/index.js'
+import type {
+  FlowEngine,
+  FlowRunInput,
+  FlowStream,
+  FlowStreamEvent,
+  JsonObject,
+  SessionDocument,
+} from '../../src/index.js'
 import { digestOf } from '../../src/util/digest.js'
-import { isSessionId } from '../../src/util/patterns.js'
 import { contextError } from '../fetch/request/authorize.js'
 import { keepAlive } from '../fetch/request/wait-until.js'
 import { type Chat, type ChatSessions, nameOf } from './chat-sessions.js'
-import { TurnBroadcast, type TurnOutcome } from './turn-broadcast.js'
+import { isOfFlow } from './flow-of-session.js'
+import { SessionTable } from './session-table.js'
+import { TurnBroadcast, type TurnEvents, type TurnOutcome } from './turn-broadcast.js'
 
 /** The part of a `FlowEngine` that chats use. An application may wrap it. */
 export type ChatEngine = Pick<FlowEngine, 'stream' | 'getSession' | 'claimSession'> &
-  Partial<Pick<FlowEngine, 'reportRefused' | 'limits' | 'getFlowNames' | 'getFlow'>>
+  Partial<Pick<FlowEngine, 'reportRefused' | 'textOfRefusal' | 'limits' | 'getFlowNames' | 'getFlow'>>
 
 /** A message of the user, in the form that both protocols share. */
 export interface ChatMessage {
@@ -26,16 +34,11 @@ export interface ChatMessage {
 }
 
 /** The input of a turn besides the message. */
-export type TurnRequest = Pick<FlowRunInput, 'requestId' | 'serverContext' | 'waitUntil'>
-
-/** How long `ChatSessions` may take to load or save. */
-const maxTableMs = 5_000
+export type TurnRequest = Pick<FlowRunInput, 'serverContext' | 'waitUntil'> & { readonly requestId: string }
 
 /** A turn and the message that began it. */
 interface RunningTurn {
-  readonly messageId: string
-  /** Two messages are the same if these fields are equal. */
-  readonly content: string
+  readonly message: ChatMessage
   readonly key: string
   readonly broadcast: TurnBroadcast
   /** The message as the protocol shows it. */
@@ -45,7 +48,7 @@ interface RunningTurn {
 /** The facts needed to find the session of a message. */
 interface AskedMessage {
   readonly key: string
-  readonly requestId: string | undefined
+  readonly requestId: string
 }
 
 /** The session of a message. */
@@ -61,12 +64,12 @@ export class ChatTurns {
   /** By chat, in the order in which their messages arrived. */
   readonly #running = new Map<string, readonly RunningTurn[]>()
   readonly #engine: ChatEngine
-  readonly #sessions: ChatSessions
+  readonly #table: SessionTable
   readonly #report: (error: unknown) => void
 
   constructor(engine: ChatEngine, sessions: ChatSessions, report: (error: unknown) => void) {
     this.#engine = engine
-    this.#sessions = sessions
+    this.#table = new SessionTable(sessions)
     this.#report = report
   }
 
@@ -77,11 +80,10 @@ export class ChatTurns {
    * @param shown - the message as the protocol shows it: see {@link ChatTurns.running}
    */
   async send(chat: Chat, message: ChatMessage, request: TurnRequest, shown?: unknown): Promise<TurnBroadcast> {
-    const content = JSON.stringify([message.text, message.attachments, message.config])
-    const same = this.#turnsOf(chat).find((turn) => turn.messageId === message.id && turn.content === content)
+    const same = this.#turnsOf(chat).find((turn) => isSame(turn.message, message))
     const key = keyOf(chat, message)
     const broadcast = same?.broadcast ?? this.#begin(chat, message, key, request)
-    if (same === undefined) this.#add(chat, { messageId: message.id, content, key, broadcast, shown })
+    if (same === undefined) this.#add(chat, { message, key, broadcast, shown })
     await broadcast.begun
     return broadcast
   }
@@ -102,14 +104,16 @@ export class ChatTurns {
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(config === undefined ? {} : { config }),
     }
-    const start = async (signal: AbortSignal): Promise<FlowStream> => {
+    const start = async (signal: AbortSignal): Promise<TurnEvents> => {
       const { sessionId } = await chosen
-      const ofSession = sessionId === undefined ? {} : { sessionId }
-      return this.#engine.stream({ ...input, ...ofSession, signal }, { onDisconnect: 'finish' })
+      const inNew = (): FlowStream => this.#engine.stream({ ...input, signal }, { onDisconnect: 'finish' })
+      if (sessionId === undefined) return inNew()
+      return turnOrNew(this.#engine.stream({ ...input, sessionId, signal }, { onDisconnect: 'finish' }), inNew)
     }
-    const settle = async (outcome: TurnOutcome): Promise<void> => {
+    const settle = async (outcome: TurnOutcome, hasBegun: boolean): Promise<void> => {
       if (request.serverContext !== undefined) checkContext(outcome)
-      await this.#keep(chat, await chosen, outcome)
+      // A turn that was refused may name a session that is not the chat's.
+      if (hasBegun || outcome.type === 'result') await this.#keep(chat, await chosen, outcome)
     }
     const broadcast = new TurnBroadcast(start, settle, this.#report)
     // The engine passes only the turn itself to `waitUntil`. This promise includes the calls to `ChatSessions` before
@@ -141,18 +145,7 @@ export class ChatTurns {
   async sessionOf(chat: Chat): Promise<string | undefined> {
     // Read before the load: the load may read before that turn saves its session, and end after the turn.
     const running = this.running(chat)
-    return (await this.#load(chat)) ?? (running && sessionOfTurn(running))
-  }
-
-  async #load(chat: Chat): Promise<string | undefined> {
-    const late = `chats.load has not settled within ${maxTableMs} ms. Nothing was run.`
-    const session: unknown = await inTime(this.#sessions.load(chat), late)
-    // A table may have an empty text, or null.
-    if (session === undefined || session === null || session === '') return undefined
-    if (typeof session === 'string' && isSessionId(session)) return session
-    const got =
-      typeof session === 'string' ? 'a text that is not a session ID' : `a value of the type ${typeof session}`
-    throw new TypeError(`chats.load must return the ID that was saved, or undefined if there is none; got ${got}.`)
+    return (await this.#table.load(chat)) ?? (running && sessionOfTurn(running))
   }
 
   /**
@@ -168,7 +161,7 @@ export class ChatTurns {
     before: RunningTurn | undefined,
     asked: AskedMessage,
   ): Promise<ChosenSession> {
-    const kept = await this.#load(chat)
+    const kept = await this.#table.load(chat)
     const sessionId = await this.#current(chat, [brought, kept], before, asked)
     if (sessionId === undefined || sessionId === brought) return { kept, sessionId }
     const { owner, flow: flowName } = chat
@@ -178,8 +171,8 @@ export class ChatTurns {
 
   /**
    * The current session of a chat. In this order, the first that goes on: the session that the client names, the saved
-   * one, the one of the turn before. An ended session is used too if it has the answer to this very message. If there
-   * is only one candidate, it is not loaded: the engine finds out whether it goes on.
+   * one, the one of the turn before. An ended session is used too if it has the answer to this very message, and a
+   * session of another flow never. If there is only the client's, it is not loaded: the engine finds out.
    */
   async #current(
     chat: Chat,
@@ -187,26 +180,33 @@ export class ChatTurns {
     before: RunningTurn | undefined,
     asked: AskedMessage,
   ): Promise<string | undefined> {
-    const named = [...new Set([brought, kept])].filter((sessionId) => sessionId !== undefined)
-    if (before === undefined && named.length < 2) return named[0]
-    for (const sessionId of named) {
-      if (await this.#answers(sessionId, chat, asked)) return sessionId
+    if (before === undefined && (kept === undefined || kept === brought)) return brought
+    let ended: string | undefined
+    for (const sessionId of new Set([brought, kept])) {
+      if (sessionId === undefined) continue
+      const use = await this.#useOf(sessionId, chat, asked)
+      if (use === 'now') return sessionId
+      if (use === 'ended') ended = sessionId
     }
-    const sessionBefore = before && (await sessionOfTurn(before))
-    return sessionBefore ?? kept ?? brought
+    return (before && (await sessionOfTurn(before))) ?? ended
   }
 
   /**
    * Whether a session of the owner goes on, or has answered the message. A session that cannot be loaded counts as one
    * that goes on; the turn then reports the reason.
    */
-  async #answers(sessionId: string, { owner }: Chat, { key, requestId }: AskedMessage): Promise<boolean> {
+  async #useOf(
+    sessionId: string,
+    { owner, flow }: Chat,
+    { key, requestId }: AskedMessage,
+  ): Promise<'now' | 'ended' | 'never'> {
     try {
-      const caller = requestId === undefined ? { owner } : { owner, requestId }
-      const document = await this.#engine.getSession(sessionId, caller)
-      return document !== undefined && (document.runStatus === 'running' || hasAnswered(document, key))
+      const document = await this.#engine.getSession(sessionId, { owner, requestId })
+      if (document === undefined) return 'ended'
+      if (!isOfFlow(this.#engine, document, flow)) return 'never'
+      return document.runStatus === 'running' || hasAnswered(document, key) ? 'now' : 'ended'
     } catch {
-      return true
+      return 'now'
     }
   }
 
@@ -233,26 +233,10 @@ export class ChatTurns {
     // A reply from a session that the chat may have left.
     if (replayed === true && session === sessionId && kept !== undefined) return
     try {
-      const late = `chats.save has not settled within ${maxTableMs} ms. The reply does not wait for it.`
-      await inTime(this.#sessions.save(chat, session), late)
+      await this.#table.save(chat, session)
     } catch (error) {
       this.#report(error)
     }
-  }
-}
-
-/**
- * @throws An error with this message if the work takes too long: a table may never answer while other messages wait.
- */
-async function inTime<Value>(work: Promise<Value>, message: string): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(message)), maxTableMs)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
@@ -268,6 +252,20 @@ function checkContext(outcome: TurnOutcome): void {
 async function sessionOfTurn({ broadcast }: RunningTurn): Promise<string | undefined> {
   const session = await broadcast.session()
   return session === '' ? undefined : session
+}
+
+/** Whether a message was sent again. */
+function isSame(one: ChatMessage, other: ChatMessage): boolean {
+  const contentOf = ({ text, attachments, config }: ChatMessage): string => JSON.stringify([text, attachments, config])
+  return one.id === other.id && contentOf(one) === contentOf(other)
+}
+
+/** The events of a turn; those of a turn in a new session if its session belongs to another flow. */
+async function* turnOrNew(turn: FlowStream, inNew: () => FlowStream): AsyncGenerator<FlowStreamEvent, void, void> {
+  for await (const event of turn) {
+    if (event.type === 'error' && event.error.code === 'SESSION_FLOW_MISMATCH') return yield* inNew()
+    yield event
+  }
 }
 
 /** Whether a session has answered the message of a key. */

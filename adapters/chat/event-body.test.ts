@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { gate } from '../../testing/contract/engine-harness.js'
-import { createEventBody, dataLine } from './event-body.js'
+import { dataLine } from '../fetch/reply/event-stream.js'
+import { createEventBody } from './event-body.js'
 
 /** Intervals alone: other timers, such as those of connections that earlier tests closed, do not count here. */
 function fakeIntervals(): void {

@@ -36,8 +36,3 @@ export function createEventBody(
     { highWaterMark: 0 },
   )
 }
-
-/** One event with JSON as its data, which is on one line. */
-export function dataLine(data: unknown): string {
-  return `data: ${JSON.stringify(data)}\n\n`
-}

@@ -1,12 +1,14 @@
 /** The options that the chat handlers share, and their checks. */
-import type { FlowEngine } from '../../src/index.js'
 import { checkMethods, checkOptionNames, hintAt, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { checkNumbers } from '../fetch/check-options.js'
 import { type CorsOptions, checkCors } from '../fetch/cors.js'
+import type { FlowRoutesOptions } from '../fetch/options.js'
+import { type AttachmentsOption, checkAttachmentsOption } from '../fetch/request/attachments.js'
 import type { Authorize } from '../fetch/request/authorize.js'
 import { registeredName } from '../fetch/request/authorize-flow.js'
 import type { ChatSessions } from './chat-sessions.js'
 import type { ChatEngine } from './chat-turns.js'
+import { knowsFlows } from './flow-of-session.js'
 
 /** The options of both chat handlers. */
 export interface ChatHandlerOptions {
@@ -17,6 +19,13 @@ export interface ChatHandlerOptions {
    * principal, because a chat belongs to one. To refuse a caller, return a `Response`.
    */
   readonly authorize: Authorize
+  /**
+   * Whether a caller may use the flow, as in `turnkeeper/fetch`. If not, each route answers like an unknown path.
+   * Default: every caller may.
+   */
+  readonly authorizeFlow?: NonNullable<FlowRoutesOptions['authorizeFlow']>
+  /** Which attachments pages may send, as in `turnkeeper/fetch`. Default: `'bytes'`. */
+  readonly attachments?: AttachmentsOption
   /**
    * Stores the session of each chat, for clients that do not send it. Default: in the memory of this process, for the
    * 10 000 most recently used chats.
@@ -29,6 +38,8 @@ export interface ChatHandlerOptions {
    * photos included. Default: 8 388 608 (8 MiB).
    */
   readonly maxBodyBytes?: number
+  /** The most values in the JSON of a request body, as in `turnkeeper/fetch`. Default: 30 000. */
+  readonly maxJsonValues?: number
   /** How long a request body may take to arrive, in milliseconds. Default: 30 000. */
   readonly bodyTimeoutMs?: number
   /** How long a stream may be silent, in milliseconds, before a comment goes out. Default: 15 000. */
@@ -47,9 +58,12 @@ export interface ChatHandlerOptions {
 const names: OptionNames<ChatHandlerOptions> = {
   flow: true,
   authorize: true,
+  authorizeFlow: true,
+  attachments: true,
   chats: true,
   cors: true,
   maxBodyBytes: true,
+  maxJsonValues: true,
   bodyTimeoutMs: true,
   heartbeatMs: true,
   streamDetails: true,
@@ -67,8 +81,9 @@ export function checkChatOptions(options: ChatHandlerOptions, caller: string, pa
   }
   checkMethods(caller, 'chats', chats, ['load', 'save'])
   checkNumbers(options, caller)
+  checkAttachmentsOption(options.attachments, caller)
   if (cors !== undefined) checkCors(cors, caller)
-  for (const name of ['waitUntil', 'onError'] as const) {
+  for (const name of ['authorizeFlow', 'waitUntil', 'onError'] as const) {
     if (options[name] === undefined || typeof options[name] === 'function') continue
     throw invalidInput(`${caller}: ${name} must be a function.`)
   }
@@ -91,10 +106,6 @@ export function checkFlow(engine: ChatEngine, flow: string, caller: string): voi
   throw invalidInput(
     `${caller}: the flow '${flow}' is not registered. The registered flows are ${names.join(', ')}.${hintAt(flow, names)}`,
   )
-}
-
-function knowsFlows(engine: ChatEngine): engine is ChatEngine & Pick<FlowEngine, 'getFlowNames' | 'getFlow'> {
-  return engine.getFlowNames !== undefined && engine.getFlow !== undefined
 }
 
 /**

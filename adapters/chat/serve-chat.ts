@@ -7,15 +7,19 @@ import type { HeaderRecord } from '../fetch/core/header-names.js'
 import { createCors } from '../fetch/cors.js'
 import { commonHeaders, withCommonHeaders } from '../fetch/reply/common-headers.js'
 import { createDrainingBody, Refusal } from '../fetch/reply/refusal.js'
+import { createTextOf, type TextOf, withText } from '../fetch/reply/refusal-text.js'
 import { createRefusedReporter, createReporter, type Report } from '../fetch/reply/reporters.js'
+import { type AttachmentCheck, createAttachmentCheck } from '../fetch/request/attachments.js'
 import { AuthorizationRefusal, askAuthorize, isResponse, replyOfAuthorize } from '../fetch/request/authorize.js'
+import { createFlowCheck } from '../fetch/request/authorize-flow.js'
 import { type BodyReader, createBodyReader, parseObject } from '../fetch/request/body.js'
-import { checkContentType } from '../fetch/request/headers.js'
+import { checkContentType, checkSite } from '../fetch/request/headers.js'
 import { pathOf } from '../fetch/request/path-of.js'
 import { requestIdOf } from '../fetch/request/request-id.js'
 import { waitUntilOf } from '../fetch/request/wait-until.js'
 import { type ChatSessions, MemoryChatSessions } from './chat-sessions.js'
 import { type ChatEngine, ChatTurns, type TurnRequest } from './chat-turns.js'
+import { currentName } from './flow-of-session.js'
 import { type ChatHandlerOptions, checkChatOptions, checkFlow } from './options.js'
 
 /** An admitted request. */
@@ -46,6 +50,10 @@ export interface ChatContext {
   readonly streamDetails: boolean
   /** Reads a JSON object; throws a `Refusal`. */
   readonly readBody: (request: Request) => Promise<Readonly<Record<string, unknown>>>
+  /** The attachments that pages may send; throws a `Refusal`. */
+  readonly checkAttachments: AttachmentCheck
+  /** The text for the user in place of a sentence of the adapter. */
+  readonly textOf: TextOf
   /** Passes an error to `onError`. Never throws. */
   readonly report: Report
 }
@@ -73,18 +81,34 @@ export function createChatHandler(
   }
   checkChatOptions(options, caller, pathOption)
   checkFlow(engine, options.flow, caller)
-  const { authorize, maxBodyBytes = 8 * 1024 * 1024, bodyTimeoutMs = 30_000 } = options
+  const {
+    authorize,
+    authorizeFlow,
+    maxBodyBytes = 8 * 1024 * 1024,
+    bodyTimeoutMs = 30_000,
+    maxJsonValues = 30_000,
+  } = options
   const report = createReporter(options.onError)
   const reportRefused = createRefusedReporter(engine, report)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
-  const routeOf = createRoutes(createContext(engine, options, createBodyReader(maxBodyBytes, bodyTimeoutMs), report))
+  const mayRun = authorizeFlow && createFlowCheck(authorizeFlow, report)
+  const readText = createBodyReader(maxBodyBytes, bodyTimeoutMs, maxJsonValues)
+  const context = createContext(engine, options, readText, report)
+  const routeOf = createRoutes(context)
+  const flowName = currentName(engine, options.flow)
 
   async function serve({ request, route, headers, requestId, runtime }: Arrived): Promise<Response> {
+    checkSite(request)
     const caller = await askAuthorize(authorize, noPrincipal, request, report)
     if (isResponse(caller)) {
       const reply = replyOfAuthorize(caller, headers, report)
       reportRefused({ requestId, route: route.name, reason: 'response', status: reply.status })
       return reply
+    }
+    const owner = caller.principal as string
+    if (mayRun !== undefined && !(await mayRun(owner, flowName, request))) {
+      reportRefused({ requestId, route: route.name, reason: 'flow', status: 404, flowName, owner })
+      throw notFound()
     }
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
     const turn: TurnRequest = {
@@ -92,21 +116,11 @@ export function createChatHandler(
       ...(caller.context === undefined ? {} : { serverContext: caller.context }),
       ...(waitUntil === undefined ? {} : { waitUntil }),
     }
-    return route.answer({ request, owner: caller.principal as string, turn, headers })
-  }
-
-  function replyToError(request: Request, error: unknown, headers: HeaderRecord): Response {
-    if (!(error instanceof Refusal)) report(error)
-    const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
-    const { message, preciseStatus: status, unreadBody } = refusal
-    const all: HeaderRecord = { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }
-    if (unreadBody === undefined) return new Response(message, { status, headers: all })
-    const draining = createDrainingBody(request, unreadBody, message, maxBodyBytes, bodyTimeoutMs)
-    return new Response(draining.body, { status, headers: { ...all, ...draining.headers } })
+    return route.answer({ request, owner, turn, headers })
   }
 
   async function answer(arrived: Omit<Arrived, 'route'>, route: ChatRoute | undefined): Promise<Response> {
-    if (route === undefined) throw new Refusal('Not found.', 404)
+    if (route === undefined) throw notFound()
     const { request, headers, requestId } = arrived
     if (request.method === 'OPTIONS' && cors !== undefined) {
       return withCommonHeaders(cors.preflight(request, [route.method]), commonHeaders(requestId))
@@ -125,7 +139,10 @@ export function createChatHandler(
       route = routeOf(pathOf(request.url))
       return await answer({ request, headers, requestId, runtime }, route)
     } catch (error) {
-      const reply = replyToError(request, error, headers)
+      if (!(error instanceof Refusal)) report(error)
+      const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
+      const shown = withText(context.textOf, refusal, { requestId, sessionId: '', flowName })
+      const reply = replyToRefused(request, shown, headers, { maxBodyBytes, bodyTimeoutMs })
       if (error instanceof AuthorizationRefusal && route !== undefined) {
         reportRefused({ requestId, route: route.name, reason: error.reason, status: reply.status })
       }
@@ -146,6 +163,23 @@ interface Arrived {
 const noPrincipal =
   'authorize returned no principal. A chat belongs to a principal, so each caller needs one, guests too. To refuse a caller, return a Response.'
 
+/** One sentence as plain text. The rest of a body that was not read is read and discarded. */
+function replyToRefused(
+  request: Request,
+  { message, preciseStatus: status, unreadBody }: Refusal,
+  headers: HeaderRecord,
+  { maxBodyBytes, bodyTimeoutMs }: Required<Pick<ChatHandlerOptions, 'maxBodyBytes' | 'bodyTimeoutMs'>>,
+): Response {
+  const all: HeaderRecord = { ...headers, 'Content-Type': 'text/plain; charset=utf-8' }
+  if (unreadBody === undefined) return new Response(message, { status, headers: all })
+  const draining = createDrainingBody(request, unreadBody, message, maxBodyBytes, bodyTimeoutMs)
+  return new Response(draining.body, { status, headers: { ...all, ...draining.headers } })
+}
+
+function notFound(): Refusal {
+  return new Refusal('Not found.', 404)
+}
+
 /** The engine's default, for a wrapper that has no `limits`. */
 const defaultJsonDepth = 64
 
@@ -159,6 +193,8 @@ function createContext(
   const chats: ChatSessions = options.chats ?? new MemoryChatSessions()
   return {
     ...{ engine, flow, heartbeatMs, streamDetails, report },
+    textOf: createTextOf(engine),
+    checkAttachments: createAttachmentCheck(options.attachments),
     turns: new ChatTurns(engine, chats, report),
     async readBody(request) {
       checkContentType(request)

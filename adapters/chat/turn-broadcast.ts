@@ -2,16 +2,19 @@
  * One turn and its readers. The turn is read here, so it depends on no connection: readers come, leave and return, and
  * each gets all events that still count, from the first.
  */
-import type { FlowStream, FlowStreamEvent } from '../../src/index.js'
+import type { FlowStreamEvent } from '../../src/index.js'
 
 /** The last event of a turn. */
 export type TurnOutcome = Extract<FlowStreamEvent, { type: 'result' | 'error' }>
+
+/** The events of a turn, as they come. */
+export type TurnEvents = Pick<AsyncIterator<FlowStreamEvent, unknown, void>, 'next'>
 
 /** A running or ended turn. */
 export class TurnBroadcast {
   readonly #events: FlowStreamEvent[] = []
   readonly #aborter = new AbortController()
-  readonly #settle: (outcome: TurnOutcome) => Promise<void>
+  readonly #settle: (outcome: TurnOutcome, hasBegun: boolean) => Promise<void>
   readonly #report: (error: unknown) => void
   /** Readers waiting for the next event. */
   #waiting: (() => void)[] = []
@@ -23,12 +26,13 @@ export class TurnBroadcast {
 
   /**
    * @param start - Starts the turn; the signal stops it.
-   * @param settle - Awaited with the outcome before readers get it. If it throws, readers get no outcome.
+   * @param settle - Awaited with the outcome before readers get it; `hasBegun` is whether the turn had opened its
+   * session. If it throws, readers get no outcome.
    * @param report - Receives errors of `settle` and of the stream, which should never throw.
    */
   constructor(
-    start: (signal: AbortSignal) => Promise<FlowStream>,
-    settle: (outcome: TurnOutcome) => Promise<void>,
+    start: (signal: AbortSignal) => Promise<TurnEvents>,
+    settle: (outcome: TurnOutcome, hasBegun: boolean) => Promise<void>,
     report: (error: unknown) => void,
   ) {
     this.#settle = settle
@@ -72,13 +76,16 @@ export class TurnBroadcast {
     return last?.type === 'error' && last.error.code === 'TURN_ABORTED'
   }
 
-  async #run(stream: FlowStream): Promise<void> {
+  async #run(stream: TurnEvents): Promise<void> {
     try {
       while (!this.#ended) {
-        const { value } = await stream.next()
-        if (value === undefined) break
+        const { value, done } = await stream.next()
+        if (done === true || value === undefined) break
         const isOutcome = value.type === 'result' || value.type === 'error'
-        if (isOutcome) await this.#settle(value)
+        if (isOutcome) {
+          const hasBegun = this.#events.some(({ type }) => type === 'session')
+          await this.#settle(value, hasBegun)
+        }
         this.#ended = isOutcome
         this.#events.push(value)
         this.#wake()

@@ -1,7 +1,8 @@
 // The option authorizeFlow: a flow that a caller may not run looks exactly like an unregistered one. Also the event
 // auth:refused, which reports every refusal to the application.
 import { afterEach, describe, expect, test } from 'vitest'
-import { type EngineEventMap, Flow, FlowEngine } from '../../src/index.js'
+import { type EngineEventMap, Flow, FlowEngine, SessionStoreError } from '../../src/index.js'
+import { createFakeEngine } from '../../testing/contract/http/fake-engine.js'
 import { Context, Greeting } from '../../testing/contract/http/flows.js'
 import { createFetchHandler, type FetchHandlerOptions } from './index.js'
 
@@ -107,6 +108,76 @@ describe('a run of a flow that the caller may not run', () => {
   })
 })
 
+describe('a session of a flow that the caller may no longer run', () => {
+  async function withRefund(options: FetchHandlerOptions = {}) {
+    let mayRun = true
+    const authorizeFlow = (_principal: string | undefined, flowName: string): boolean =>
+      flowName !== 'Refunds' || mayRun
+    const { engine, run, send } = setUp({ authorizeFlow, ...options })
+    const session = (await run('Refunds')).headers.get('CHAT_SESSION_ID') ?? ''
+    mayRun = false
+    const post = async (path: string, id: string): Promise<string> =>
+      (await (await send(path, { CHAT_SESSION_ID: id }, '')).text()).replaceAll(id, '<id>')
+    return { engine, run, send, session, post }
+  }
+
+  test('looks like an unknown one to end and cancel, and stays', async () => {
+    const { engine, session, post } = await withRefund()
+    for (const path of ['end', 'cancel']) expect(await post(path, session)).toBe(await post(path, 'nobody-knows-it'))
+    expect((await engine.getSession(session))?.turns).toBe(1)
+  })
+
+  test('is not cancelled while a turn of it runs', async () => {
+    const { engine, session, post } = await withRefund()
+    const asked: string[] = []
+    engine.cancel = async (sessionId) => asked.push(sessionId) > 0
+    expect(await post('cancel', session)).toContain('"cancelled":false')
+    expect(await post('cancel', 'nobody-knows-it')).toContain('"cancelled":true')
+    expect(asked).toEqual(['nobody-knows-it'])
+  })
+
+  test('is not deleted if the store cannot show its flow', async () => {
+    const { engine, session, post } = await withRefund()
+    const cause = new SessionStoreError({ operation: 'load', sessionId: session })
+    engine.getSession = () => Promise.reject(cause)
+    expect(await post('end', session)).toBe(
+      `{"success":false,"message":"Session store failed to load session '<id>'.","session":"<id>"}`,
+    )
+    expect(await post('cancel', session)).toContain('"cancelled":false')
+    Reflect.deleteProperty(engine, 'getSession')
+    expect((await engine.getSession(session))?.turns).toBe(1)
+  })
+
+  test.each([{}, { Accept: 'text/event-stream' }])('is not named by a run of another flow: %j', async (headers) => {
+    const { run, session } = await withRefund()
+    const reply = await run('Greeting', { ...headers, CHAT_SESSION_ID: session })
+    expect(reply.headers.get('Chat-Error')).toBe('SESSION_FLOW_MISMATCH')
+    expect(await reply.json()).toMatchObject({ message: `Session '${session}' belongs to another flow.` })
+  })
+
+  test('is named to a caller who may run it', async () => {
+    const { run, session } = await withRefund({ authorizeFlow: () => true })
+    expect(await (await run('Greeting', { CHAT_SESSION_ID: session })).json()).toMatchObject({
+      message: `Session '${session}' belongs to flow 'Refunds' and cannot run flow 'Greeting'.`,
+    })
+  })
+})
+
+test('a session of a flow that the caller may run is deleted', async () => {
+  const { engine, run, send } = setUp()
+  const session = (await run('Greeting')).headers.get('CHAT_SESSION_ID') ?? ''
+  await send('end', { CHAT_SESSION_ID: session }, '')
+  expect(await engine.getSession(session)).toBeUndefined()
+})
+
+test('authorizeFlow needs an engine that can show sessions', () => {
+  const { execute, executeDelete, getFlowNames, limits } = createFakeEngine()
+  const front = { execute, executeDelete, getFlowNames, limits }
+  expect(() => createFetchHandler(front, { authorizeFlow: () => true })).toThrow(
+    'createFetchHandler: authorizeFlow needs an engine with the method getSession.',
+  )
+})
+
 test('the list has the flows that the caller may run, in order', async () => {
   const { send } = setUp()
   expect(await (await send('flows')).json()).toEqual(['Greeting', 'Context'])
@@ -136,6 +207,7 @@ test('a former name is refused if the engine wrapper has no getFlow to look it u
     execute: engine.execute.bind(engine),
     executeDelete: engine.executeDelete.bind(engine),
     getFlowNames: () => engine.getFlowNames(),
+    getSession: engine.getSession.bind(engine),
   }
   const handler = createFetchHandler(front, { authorizeFlow: () => true })
   const codeOf = async (flowName: string): Promise<string | null> => {

@@ -3,11 +3,14 @@ import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '.
 import { checkCors } from './cors.js'
 import type { FlowRoutesOptions } from './options.js'
 import { checkRawHeaders } from './reply/raw.js'
+import { checkAttachmentsOption } from './request/attachments.js'
 import { checkDocument } from './routes/openapi.js'
 
 const sharedOptions: OptionNames<FlowRoutesOptions> = {
   maxBodyBytes: true,
   bodyTimeoutMs: true,
+  maxJsonValues: true,
+  attachments: true,
   cors: true,
   authorize: true,
   authorizeFlow: true,
@@ -35,28 +38,32 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
   checkNumbers(options, caller)
   checkOneOf(options, caller, 'statuses', 'contract', 'precise')
   checkOneOf(options, caller, 'onDisconnect', 'cancel', 'finish')
-  for (const name of ['authorize', 'authorizeFlow', 'waitUntil', 'onError'] as const) {
+  if (options.authorize !== 'none') checkType(options, caller, 'authorize', 'function', "a function, or 'none'")
+  for (const name of ['authorizeFlow', 'waitUntil', 'onError'] as const) {
     checkType(options, caller, name, 'function', 'a function')
   }
   for (const name of ['requirePrincipal', 'stream', 'streamDetails', 'health', 'session'] as const) {
     checkType(options, caller, name, 'boolean', 'true or false')
   }
   // Only `authorize` names a principal.
-  if (options.requirePrincipal === true && options.authorize === undefined) {
+  if (options.requirePrincipal === true && typeof options.authorize !== 'function') {
     throw invalidInput(`${caller}: requirePrincipal needs authorize, which names the principal.`)
   }
+  checkAttachmentsOption(options.attachments, caller)
   checkDocument(options.openApi, caller)
   if (cors !== undefined) checkCors(cors, caller)
   if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)
 }
 
-/** @throws `InvalidInputError` for a number of bytes or milliseconds that is wrong. */
+/** @throws `InvalidInputError` for a number of bytes, values or milliseconds that is wrong. */
 export function checkNumbers(
-  options: Pick<FlowRoutesOptions, 'maxBodyBytes' | 'bodyTimeoutMs' | 'heartbeatMs'>,
+  options: Pick<FlowRoutesOptions, 'maxBodyBytes' | 'maxJsonValues' | 'bodyTimeoutMs' | 'heartbeatMs'>,
   caller: string,
 ): void {
-  const { maxBodyBytes } = options
-  if (maxBodyBytes !== undefined) checkNumber(caller, 'maxBodyBytes', maxBodyBytes, { whole: true })
+  for (const name of ['maxBodyBytes', 'maxJsonValues'] as const) {
+    const value = options[name]
+    if (value !== undefined) checkNumber(caller, name, value, { whole: true })
+  }
   for (const name of ['bodyTimeoutMs', 'heartbeatMs'] as const) {
     const value = options[name]
     if (value !== undefined) checkNumber(caller, name, value, { min: 1, max: maxTimerMs })

@@ -13,7 +13,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
@@ -31,7 +31,19 @@ describe('wrong options fail at creation', () => {
       { heartbeatMs: '15s' },
       "heartbeatMs must be a number from 1 to 2147483647, or Infinity for no bound; got the text '15s'.",
     ],
-    [{ authorize: true }, 'authorize must be a function.'],
+    [{ maxJsonValues: 0.5 }, 'maxJsonValues must be a whole number above 0, or Infinity for no bound; got 0.5.'],
+    [{ attachments: true }, "attachments must be false, 'bytes' or { addresses, mediaTypes }."],
+    [
+      { attachments: { hosts: [] } },
+      "there is no option 'attachments.hosts'. The options of attachments are addresses, mediaTypes.",
+    ],
+    [{ attachments: { addresses: ['a.example'] } }, 'attachments.addresses must be a function of a URL.'],
+    ...[['*/*'], ['image'], 'image/png', [7]].map((mediaTypes): [unknown, string] => [
+      { attachments: { mediaTypes } },
+      "attachments.mediaTypes must be a list of types such as 'image/heic' or 'video/*'.",
+    ]),
+    [{ authorize: true }, "authorize must be a function, or 'none'."],
+    [{ authorize: 'none', requirePrincipal: true }, 'requirePrincipal needs authorize, which names the principal.'],
     [{ requirePrincipal: 'yes', authorize: () => undefined }, 'requirePrincipal must be true or false.'],
     [{ requirePrincipal: true }, 'requirePrincipal needs authorize, which names the principal.'],
     [{ onError: 'log' }, 'onError must be a function.'],
@@ -135,7 +147,7 @@ describe('wrong options fail at creation', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new InvalidInputError({
         message:
-          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
       }),
     )
   })

@@ -2,6 +2,7 @@
 import type { OpenApiDocument } from './core/openapi-document.js'
 import type { CorsOptions } from './cors.js'
 import type { StatusMode } from './reply/statuses.js'
+import type { AttachmentsOption } from './request/attachments.js'
 import type { Authorize } from './request/authorize.js'
 
 /** The options that the Fetch handler and the Hono routes share. All are optional. */
@@ -34,6 +35,34 @@ export interface FlowRoutesOptions {
   readonly bodyTimeoutMs?: number
 
   /**
+   * The most values that the JSON of a request body may have, counted by its commas, colons and opening brackets before
+   * it is parsed. More are refused with a failure envelope, and no turn runs. `Infinity` switches the limit off.
+   *
+   * @defaultValue 30 000
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, { maxJsonValues: 1_000 })
+   * ```
+   */
+  readonly maxJsonValues?: number
+
+  /**
+   * Which attachments clients may send with a turn. `false`: none. `'bytes'`: bytes in base64, of the usual media types.
+   * An object also admits addresses that a function of the application allows, or more media types.
+   *
+   * @defaultValue `'bytes'`
+   *
+   * @example
+   * ```ts
+   * createFetchHandler(engine, {
+   *   attachments: { addresses: ({ host }) => host === 'files.shop.example', mediaTypes: ['image/heic'] },
+   * })
+   * ```
+   */
+  readonly attachments?: AttachmentsOption
+
+  /**
    * Which other origins may call the routes from a browser. Without it the handler sends no CORS header and answers
    * `OPTIONS` with 405, so browsers keep other origins out.
    *
@@ -50,7 +79,8 @@ export interface FlowRoutesOptions {
    * Identifies the caller, before the body is read and before anything runs. It is called for every route except
    * `health`, and not for a preflight. Without it everyone may call, and anyone with a session ID can continue that
    * session. **If it returns nothing, or an object without `principal`, the caller is let in without an owner**: see
-   * `requirePrincipal`.
+   * `requirePrincipal`. `'none'` says that everyone may call; if the option is missing, and the setting `NODE_ENV` is
+   * `production`, the engine's logger gets a warning.
    *
    * @defaultValue everyone may call, and sessions have no owner
    *
@@ -65,7 +95,7 @@ export interface FlowRoutesOptions {
    * })
    * ```
    */
-  readonly authorize?: Authorize
+  readonly authorize?: Authorize | 'none'
 
   /**
    * Whether every caller must have a principal. With `true`, a request is refused as if `authorize` had thrown if
@@ -81,10 +111,11 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * Whether a caller may run a flow and see it in the list of flows. `principal` comes from `authorize`; it is
-   * `undefined` for a caller without one. Called for registered flows only, and with the current name if the request
-   * used a former one. A refused flow is answered exactly like an unregistered one. If the function throws, or returns
-   * anything but `true` or `false`, no turn runs.
+   * Whether a caller may run a flow, see it in the list of flows, and read, delete or cancel in its sessions. `principal`
+   * comes from `authorize`; it is `undefined` for a caller without one. Called for registered flows only, and with the
+   * current name if the request used a former one. A refused flow is answered exactly like an unregistered one, and its
+   * sessions like unknown ones. If the function throws, or returns anything but `true` or `false`, nothing is done.
+   * Needs an engine with `getSession`.
    *
    * @defaultValue every caller may run every flow
    *

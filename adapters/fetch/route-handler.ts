@@ -11,11 +11,13 @@ import type { FlowRoutesOptions } from './options.js'
 import { commonHeaders, withCommonHeaders } from './reply/common-headers.js'
 import { createRawHeaders } from './reply/raw.js'
 import { createRefusalReply, Refusal } from './reply/refusal.js'
+import { createTextOf, withText } from './reply/refusal-text.js'
 import { createRefusedReporter, createReporter } from './reply/reporters.js'
+import { createAttachmentCheck } from './request/attachments.js'
 import { AuthorizationRefusal, askAuthorize, isResponse, replyOfAuthorize } from './request/authorize.js'
 import { createFlowCheck } from './request/authorize-flow.js'
 import { createBodyReader } from './request/body.js'
-import { stateOfRequest } from './request/headers.js'
+import { checkSite, sessionOfRefused } from './request/headers.js'
 import { pathOf, shownPath } from './request/path-of.js'
 import { requestIdOf } from './request/request-id.js'
 import { waitUntilOf } from './request/wait-until.js'
@@ -66,12 +68,13 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw notAnEngine(engine, caller)
   checkOptions(options, caller, ownOptions)
   checkMethods(options, engine, caller)
-  const { authorize } = options
+  if (options.authorize === undefined) engine.warnOpenHandler?.(caller)
+  const authorize = options.authorize === 'none' ? undefined : options.authorize
   const missingPrincipal = options.requirePrincipal === true ? noPrincipal : undefined
   const report = createReporter(options.onError)
   const cors = options.cors === undefined ? undefined : createCors(options.cors, report)
-  const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000 } = options
-  const readBody = createBodyReader(maxBodyBytes, bodyTimeoutMs)
+  const { statuses = 'contract', maxBodyBytes = 1024 * 1024, bodyTimeoutMs = 30_000, maxJsonValues = 30_000 } = options
+  const readBody = createBodyReader(maxBodyBytes, bodyTimeoutMs, maxJsonValues)
   const context = createContext({ engine, statuses, readBody, report }, options)
   const replyToRefused = createRefusalReply(statuses, maxBodyBytes, bodyTimeoutMs)
 
@@ -89,10 +92,11 @@ export function createRouteHandler(
   }
 
   function replyToError({ request, requestId, headers }: Arrived, route: Route | undefined, error: unknown): Response {
-    const extra = route === 'run' ? { ...headers, [stateHeader]: stateOfRequest(request.headers) } : headers
+    const sessionId = sessionOfRefused(request.headers)
+    const extra = route === 'run' ? { ...headers, [stateHeader]: sessionId === '' ? 'none' : 'unknown' } : headers
     if (!(error instanceof Refusal)) report(error)
     const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
-    const reply = replyToRefused(request, refusal, extra)
+    const reply = replyToRefused(request, withText(context.textOf, refusal, { requestId, sessionId }), extra)
     if (error instanceof AuthorizationRefusal && route !== undefined && route !== 'health') {
       context.reportRefused({ requestId, route, reason: error.reason, status: reply.status })
     }
@@ -111,6 +115,7 @@ export function createRouteHandler(
         return withCommonHeaders(cors.preflight(request, methods), commonHeaders(requestId))
       }
       if (!methods.includes(request.method)) throw wrongMethod(methods, arrived.headers, cors !== undefined)
+      checkSite(request)
       return await serve(found, arrived, runtime)
     } catch (error) {
       return replyToError(arrived, route, error)
@@ -126,8 +131,9 @@ function checkMethods(options: FlowRoutesOptions, engine: ServedEngine, caller: 
   for (const [option, method] of [
     ['health', 'isReady'],
     ['session', 'getSession'],
+    ['authorizeFlow', 'getSession'],
   ] as const) {
-    if (options[option] !== true || typeof engine[method] === 'function') continue
+    if (!options[option] || typeof engine[method] === 'function') continue
     throw invalidInput(`${caller}: ${option} needs an engine with the method ${method}.`)
   }
 }
@@ -164,6 +170,8 @@ function createContext(
     ...context,
     ...{ heartbeatMs, streams, streamDetails, onDisconnect },
     mayRun: authorizeFlow && createFlowCheck(authorizeFlow, report),
+    checkAttachments: createAttachmentCheck(options.attachments),
+    textOf: createTextOf(engine),
     rawHeaders: createRawHeaders(options.rawHeaders),
     openApi: options.openApi,
     reportRefused: createRefusedReporter(engine, report),

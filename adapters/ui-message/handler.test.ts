@@ -88,6 +88,11 @@ function message(id: string, text: string): object {
   return { id, role: 'user', parts: [{ type: 'text', text }] }
 }
 
+function photo(data: string): object {
+  const url = `data:image/png;base64,${data}`
+  return { id: 'm1', role: 'user', parts: [{ type: 'file', mediaType: 'image/png', url }] }
+}
+
 async function chunksOf(response: Response): Promise<Chunk[]> {
   const lines = (await response.text()).split('\n\n').filter((line) => line.startsWith('data: '))
   expect(lines.pop()).toBe('data: [DONE]')
@@ -517,14 +522,16 @@ describe('a page that names a session that goes on', () => {
     expect(saidIn(documents)).toEqual([['Here', 'Here again'], ['There']])
   })
 
-  test('if nothing else is known, no more is loaded than for a page that names none', async () => {
+  test('is not loaded for that, if nothing else is known', async () => {
     const { send, engine } = talking()
     const loads = vi.spyOn(engine, 'getSession')
     const page = new Page(send)
     await page.say('m1', 'One')
     await page.say('m2', 'Two')
-    await new Page(send).say('m3', 'Three')
     expect(loads).not.toHaveBeenCalled()
+    // The saved session is loaded, because it is claimed for the message.
+    await new Page(send).say('m3', 'Three')
+    expect(loads).toHaveBeenCalledOnce()
   })
 })
 
@@ -921,6 +928,55 @@ describe('a photo', () => {
       expect((await say('', '', withFile(url))).status).toBe(400)
     }
   })
+
+  test('by its address is refused, and so is a page as a file', async () => {
+    const { say, turns } = start()
+    const withFile = (mediaType: string, url: string): object => ({
+      messages: [{ id: 'm1', role: 'user', parts: [{ type: 'file', mediaType, url }] }],
+    })
+    const byAddress = await say('', '', withFile('image/png', 'http://169.254.169.254/'))
+    expect([byAddress.status, await byAddress.text()]).toEqual([
+      400,
+      'An attachment must be sent as bytes in base64, not as an address.',
+    ])
+    const page = await say('', '', withFile('text/html', 'data:text/html;base64,PGI+'))
+    expect([page.status, await page.text()]).toEqual([400, 'Files of this type cannot be sent here.'])
+    expect(turns()).toBe(0)
+  })
+})
+
+describe('a large request', () => {
+  test('with too many values is refused before it is parsed', async () => {
+    const { send } = start({ options: { maxJsonValues: 20 } })
+    const parse = vi.spyOn(JSON, 'parse')
+    try {
+      const response = await send('', `{"id":"c1","ignored":[${'0,'.repeat(20)}0`)
+      expect([response.status, await response.text()]).toEqual([
+        422,
+        'The request body has more than 20 values (maxJsonValues).',
+      ])
+      expect(parse).not.toHaveBeenCalled()
+    } finally {
+      parse.mockRestore()
+    }
+  })
+
+  test.each([
+    ['maxConfigBytes', { config: { notes: 'x'.repeat(70_000) } }],
+    ['maxAttachmentBytes', { messages: [photo('A'.repeat(1_200_000))] }],
+  ])('over %s is refused before any of it is written as JSON', async (limit, more) => {
+    const { send, turns } = start()
+    const sent = JSON.stringify({ id: 'c1', messages: [message('m1', 'x')], ...more })
+    const stringify = vi.spyOn(JSON, 'stringify')
+    try {
+      expect(await (await send('', sent)).text()).toContain(limit)
+      const lengths = stringify.mock.results.map(({ value }) => String(value).length)
+      expect(Math.max(...lengths)).toBeLessThan(10_000)
+    } finally {
+      stringify.mockRestore()
+    }
+    expect(turns()).toBe(0)
+  })
 })
 
 describe('a refused request', () => {
@@ -992,7 +1048,7 @@ describe('a refused request', () => {
     const engine = new FlowEngine({ flows: [onlyFlowOf('Test')], limits: { maxJsonDepth: 8 } })
     cleanUps.push(() => engine.close())
     const handler = createUiMessageHandler(served(engine), { flow: 'Test', authorize: () => ({ principal: 'ada' }) })
-    const config = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`
+    const config = `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`
     const body = `{"id":"c1","messages":[${JSON.stringify(message('m1', 'x'))}],"config":${config}}`
     const response = await handler(new Request('https://shop.example/api/chat', { method: 'POST', body }))
     expect([response.status, await response.text()]).toEqual([

@@ -2,14 +2,15 @@
 import type { SessionDocument } from '../../src/index.js'
 import type { Chat } from '../chat/chat-sessions.js'
 import type { ChatEngine } from '../chat/chat-turns.js'
-import { createEventBody, dataLine } from '../chat/event-body.js'
+import { createEventBody } from '../chat/event-body.js'
 import { answeredBefore } from '../chat/failure-text.js'
+import { isOfFlow } from '../chat/flow-of-session.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
 import { idAndAction, stopRoute } from '../chat/stop-route.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 import { replyJson } from '../fetch/reply/envelope.js'
-import { eventStreamHeaders } from '../fetch/reply/event-stream.js'
+import { dataLine, eventStreamHeaders } from '../fetch/reply/event-stream.js'
 import { Refusal } from '../fetch/reply/refusal.js'
 import { readSentMessage, type SentMessage } from './read-request.js'
 import { chunksOf, type ReplyForm } from './reply-chunks.js'
@@ -84,8 +85,8 @@ class UiMessageRoutes {
 
   /** `POST {api}` */
   async send(arrived: ChatRequest): Promise<Response> {
-    const { readBody, turns } = this.#context
-    const message = readSentMessage(await readBody(arrived.request))
+    const { readBody, checkAttachments, turns } = this.#context
+    const message = readSentMessage(await readBody(arrived.request), checkAttachments)
     const chat = this.#chatOf(arrived, message.chatId)
     const form = { messageId: message.id, resumes: false }
     if (isStoredId(message.id)) return this.#stream(arrived, await this.#recorded(chat, message, arrived), form)
@@ -97,7 +98,7 @@ class UiMessageRoutes {
   async resume(arrived: ChatRequest, id: string): Promise<Response> {
     const running = this.#context.turns.running(this.#chatOf(arrived, id))
     if (running === undefined) return new Response(null, { status: 204, headers: arrived.headers })
-    return this.#stream(arrived, running.broadcast.read(), { messageId: running.messageId, resumes: true })
+    return this.#stream(arrived, running.broadcast.read(), { messageId: running.message.id, resumes: true })
   }
 
   /** `GET {api}/{id}` */
@@ -108,12 +109,12 @@ class UiMessageRoutes {
     let running: ReturnType<typeof turns.running>
     do {
       running = turns.running(chat)
-      document = await this.#load(await turns.sessionOf(chat), arrived)
+      document = await this.#load(chat, await turns.sessionOf(chat), arrived)
       // A turn that ended meanwhile may be stored by now.
     } while (running !== turns.running(chat))
     const messages = document === undefined ? [] : messagesOf(document)
-    for (const { messageId, shown } of turns.notIn(document, chat)) {
-      messages.push({ id: messageId, role: 'user', parts: shown as FlowMessage['parts'] })
+    for (const { message, shown } of turns.notIn(document, chat)) {
+      messages.push({ id: message.id, role: 'user', parts: shown as FlowMessage['parts'] })
     }
     return replyJson({ messages }, 200, arrived.headers)
   }
@@ -122,16 +123,18 @@ class UiMessageRoutes {
     return { owner, flow: this.#context.flow, id }
   }
 
-  async #load(session: string | undefined, { turn, owner }: ChatRequest): Promise<SessionDocument | undefined> {
+  /** The session of a chat; `undefined` if it is not one of the user and the flow. */
+  async #load(chat: Chat, session: string | undefined, { turn }: ChatRequest): Promise<SessionDocument | undefined> {
     if (session === undefined) return undefined
-    const requestId = turn.requestId === undefined ? {} : { requestId: turn.requestId }
-    return this.#context.engine.getSession(session, { owner, ...requestId })
+    const { engine } = this.#context
+    const document = await engine.getSession(session, { owner: chat.owner, requestId: turn.requestId })
+    return document !== undefined && isOfFlow(engine, document, chat.flow) ? document : undefined
   }
 
   /** The reply to a message of the transcript; such a message never runs again. */
   async #recorded(chat: Chat, message: SentMessage, arrived: ChatRequest): Promise<AsyncIterable<TurnOutcome>> {
     const session = message.session ?? (await this.#context.turns.sessionOf(chat))
-    const document = await this.#load(session, arrived)
+    const document = await this.#load(chat, session, arrived)
     const entry = document && turnOf(document, message)
     if (document === undefined || entry === undefined) {
       throw new Refusal(answeredBefore, 409)

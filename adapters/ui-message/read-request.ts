@@ -4,6 +4,7 @@ import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
 import { isClientId } from '../chat/client-id.js'
 import { Refusal } from '../fetch/reply/refusal.js'
+import type { AttachmentCheck } from '../fetch/request/attachments.js'
 import { isObject } from '../fetch/request/is-object.js'
 import type { FlowMessagePart } from './ui-message.js'
 
@@ -17,7 +18,10 @@ export interface SentMessage extends ChatMessage {
 type Attachment = ChatMessage['attachments'][number]
 
 /** @throws Refusal that names what is wrong with the body. */
-export function readSentMessage(body: Readonly<Record<string, unknown>>): SentMessage {
+export function readSentMessage(
+  body: Readonly<Record<string, unknown>>,
+  checkAttachments: AttachmentCheck,
+): SentMessage {
   const { id: chatId, messages, config } = body
   if (!isClientId(chatId)) throw new Refusal("The field 'id' must be the ID of the chat: 1 to 256 characters.")
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
@@ -33,7 +37,7 @@ export function readSentMessage(body: Readonly<Record<string, unknown>>): SentMe
     parts,
     id: last.id,
     text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
-    attachments: parts.flatMap((part) => (part.type === 'file' ? [attachmentOf(part)] : [])),
+    attachments: checkAttachments(parts.flatMap((part) => (part.type === 'file' ? [attachmentOf(part)] : []))),
     config: config as JsonObject | undefined,
     session: sessionIn(messages as readonly unknown[]),
   }

@@ -19,7 +19,7 @@ const server = Bun.serve({
   // Otherwise Bun closes a connection after ten seconds without a byte, while the model thinks. The
   // turn has its own deadline.
   idleTimeout: 0,
-  fetch: createFetchHandler(engine),
+  fetch: createFetchHandler(engine, { authorize: 'none' }),
 })
 console.log(`Listening on ${server.url}`)
 

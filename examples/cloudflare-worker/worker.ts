@@ -28,7 +28,7 @@ function createHandler({ SESSIONS }: Env): ReturnType<typeof createFetchHandler>
     sessionStore: new DurableObjectSessionStore({ namespace: SESSIONS }),
     onTurnError: 'rollback',
   })
-  return createFetchHandler(engine)
+  return createFetchHandler(engine, { authorize: 'none' })
 }
 
 /** One engine for all requests of an isolate. The bindings come with the first of them. */

@@ -19,7 +19,7 @@ const server = Deno.serve(
     hostname: '127.0.0.1',
     onListen: ({ hostname, port }) => console.log(`Listening on http://${hostname}:${port}/`),
   },
-  createFetchHandler(engine),
+  createFetchHandler(engine, { authorize: 'none' }),
 )
 
 async function shutDown(): Promise<void> {

@@ -23,7 +23,8 @@ const engine = await FlowEngine.create({
   // this.
   limits: { turnTimeoutMs: 30_000, closeTimeoutMs: 30_000 },
 })
-const handle = createFetchHandler(engine, { statuses: 'precise', health: true })
+// A demonstration: everyone may call. An application identifies its users here.
+const handle = createFetchHandler(engine, { authorize: 'none', statuses: 'precise', health: true })
 
 let closing = false
 

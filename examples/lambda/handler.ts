@@ -40,7 +40,7 @@ const engine = await FlowEngine.create({
   limits: { turnTimeoutMs: Number(process.env.TURN_TIMEOUT_MS ?? 25_000) },
 })
 const app = new Hono()
-app.route('/ai', flowRoutes(engine, { waitUntil: (work) => void left.add(work) }))
+app.route('/ai', flowRoutes(engine, { authorize: 'none', waitUntil: (work) => void left.add(work) }))
 
 const reply = handle(app)
 

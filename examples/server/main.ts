@@ -36,7 +36,8 @@ app.use(async (context, next) => {
 })
 // The page shows the running tool, and after a reload the earlier messages.
 const cors = { origin: ALLOWED_ORIGINS.split(',') }
-app.route('/ai', flowRoutes(engine, { cors, streamDetails: true, session: true }))
+// A demonstration: everyone may call. An application identifies its users here.
+app.route('/ai', flowRoutes(engine, { authorize: 'none', cors, streamDetails: true, session: true }))
 // The built code is in examples/dist; the page needs no build.
 const client = readFile(new URL(import.meta.resolve('turnkeeper/client')), 'utf8')
 app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url), client))

@@ -19,4 +19,14 @@ describe('the default logger', () => {
     consoleLogger[level]('100 %s of %o', { turnId: 't1' })
     expect(write.mock.calls).toEqual([['%s', '100 %s of %o', { turnId: 't1' }]])
   })
+
+  test('does not print the session ID of a request that was refused before its turn began', () => {
+    const write = vi.spyOn(console, 'error').mockReturnValue(undefined)
+    consoleLogger.error("Session 's1' is busy.", { sessionId: 's1', flowName: 'Test', code: 'SESSION_BUSY' })
+    consoleLogger.error("Session 's1' is busy.", { sessionId: 's1', turnId: 't1' })
+    expect(write.mock.calls).toEqual([
+      ["Session '...' is busy.", { flowName: 'Test', code: 'SESSION_BUSY' }],
+      ["Session 's1' is busy.", { sessionId: 's1', turnId: 't1' }],
+    ])
+  })
 })

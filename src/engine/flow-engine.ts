@@ -3,7 +3,8 @@
  * parts, `turn/` runs a turn, `lock/cancel-turn.ts` cancels one, `sessions/` loads, lists and removes sessions, and
  * `close-engine.ts` closes it.
  */
-import { ConfigManager } from '../config/config-manager.js'
+import { ConfigManager, type ConfigReader } from '../config/config-manager.js'
+import type { AnyFlowError } from '../errors/flow-error.js'
 import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
 import type { FlowSession } from '../session/flow-session.js'
@@ -21,10 +22,12 @@ import type {
   DeleteResult,
   ExecuteDeleteResult,
   ExecuteResult,
+  FailedTurn,
   FlowEngineOptions,
   FlowRunInput,
   RunResponseType,
 } from './core/engine-options.js'
+import { userText } from './core/error-text.js'
 import type { FlowStream, StreamOptions } from './core/flow-stream.js'
 import { createEngineContext } from './create-context.js'
 import { checkEventName } from './event-names.js'
@@ -39,6 +42,7 @@ import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './session
 import { sweep } from './sessions/sweep.js'
 import { TurnStream } from './stream/turn-stream.js'
 import { executeTurn } from './turn/execute-turn.js'
+import { warnOpenHandler } from './warn-open-handler.js'
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.
@@ -53,6 +57,7 @@ import { executeTurn } from './turn/execute-turn.js'
  */
 export class FlowEngine {
   readonly #context: EngineContext
+  readonly #settings: ConfigReader
   readonly #readiness: Readiness
   #closed: Promise<void> | undefined
 
@@ -66,6 +71,7 @@ export class FlowEngine {
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
     this.#context = createEngineContext(options)
+    this.#settings = options.configManager ?? new ConfigManager()
     this.#readiness = new Readiness(this.#context)
     this.#context.models.registerProviders(options.providers ?? [], true)
     this.#context.models.registerModels(options.models ?? [], true)
@@ -308,6 +314,24 @@ export class FlowEngine {
   reportRefused(refusal: Omit<EngineEventMap['auth:refused'], 'at'>): void {
     const { events, clock } = this.#context
     if (events.hasListeners('auth:refused')) events.emit('auth:refused', { ...refusal, at: clock.now() })
+  }
+
+  /**
+   * The text for the client of a request that is refused in front of the engine, as the option `errorText` chooses it.
+   * The HTTP adapters call it. An error whose message is not sent is logged. Never throws.
+   */
+  textOfRefusal(error: AnyFlowError, request: FailedTurn): string {
+    return userText(this.#context, error, request)
+  }
+
+  /**
+   * Warns through the logger that everyone may call an HTTP handler, if the setting `NODE_ENV` is `production`. The HTTP
+   * adapters call it if they get no `authorize`. Never throws.
+   *
+   * @param caller - The function that made the handler.
+   */
+  warnOpenHandler(caller: string): void {
+    warnOpenHandler(this.#context, this.#settings, caller)
   }
 
   /**

@@ -10,7 +10,14 @@ import type { FlowEngine } from '../../../src/index.js'
  *
  * Without `stream` every reply is sent whole, whatever the client asks for; without `cancel` no turn is cancelled;
  * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event
- * `auth:refused`. The option `health` needs `isReady`, the option `session` needs `getSession`.
+ * `auth:refused`; without `textOfRefusal` refused requests get the adapter's own sentences; without `warnOpenHandler`
+ * nothing warns that `authorize` is missing. The option `health` needs `isReady`, the options `session` and
+ * `authorizeFlow` need `getSession`.
  */
 export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFlowNames' | 'limits'> &
-  Partial<Pick<FlowEngine, 'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'isReady' | 'getSession'>>
+  Partial<
+    Pick<
+      FlowEngine,
+      'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'textOfRefusal' | 'warnOpenHandler' | 'isReady' | 'getSession'
+    >
+  >

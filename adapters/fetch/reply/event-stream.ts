@@ -31,8 +31,12 @@ export const eventStreamHeaders: Readonly<Record<string, string>> = {
  * @param id - must not contain line breaks
  */
 export function encodeEvent(event: SentEvent, id: string): string {
-  const data = JSON.stringify(dataOf(event)).replace(/[\x85\u2028\u2029]/g, asEscape)
-  return `event: ${event.type}\nid: ${id}\ndata: ${data}\n\n`
+  return `event: ${event.type}\nid: ${id}\n${dataLine(dataOf(event))}`
+}
+
+/** The data of an event, and the end of the event. */
+export function dataLine(data: unknown): string {
+  return `data: ${JSON.stringify(data).replace(/[\x85\u2028\u2029]/g, asEscape)}\n\n`
 }
 
 function asEscape(character: string): string {

@@ -18,6 +18,7 @@ const refused: ReadonlyMap<number, string> = new Map([
   [404, 'ROUTE_NOT_FOUND'],
   [405, 'METHOD_NOT_ALLOWED'],
   [408, 'LIMIT_EXCEEDED'],
+  [409, 'IDEMPOTENCY_MISMATCH'],
   [413, 'LIMIT_EXCEEDED'],
   [422, 'LIMIT_EXCEEDED'],
   [500, internalCode],

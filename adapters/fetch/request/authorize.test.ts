@@ -21,7 +21,7 @@ async function ask(answer: unknown, missingPrincipal?: string): Promise<unknown>
 const form = 'It must return nothing, a Response, or { principal?: string, context?: object }.'
 const missing = 'authorize returned no principal.'
 const emptyPrincipal =
-  'authorize returned a principal that is not a non-empty string. Leave the key out to let the caller in without an owner.'
+  'authorize returned a principal that is blank, or not a string. Leave the key out to let the caller in without an owner.'
 
 class User {
   readonly #id = 'alice'
@@ -68,6 +68,7 @@ describe('what authorize returned', () => {
     ['a principal that is undefined, with context', { principal: undefined, context: {} }, emptyPrincipal],
     ['a principal that is null', { principal: null }, emptyPrincipal],
     ['a principal that is empty', { principal: '' }, emptyPrincipal],
+    ['a principal that is blank', { principal: ' \t\u00a0' }, emptyPrincipal],
     ['a principal that is a number', { principal: 7 }, emptyPrincipal],
     ['a Map', new Map([['principal', 'alice']]), `authorize returned an object of a class. ${form}`],
     [

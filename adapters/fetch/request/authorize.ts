@@ -11,7 +11,7 @@ import { isObject } from './is-object.js'
 /** The caller, as identified by `authorize`. An object with any other key is refused. */
 export interface AuthorizedCaller {
   /**
-   * The caller's stable name, such as a user ID; not empty. It becomes the owner of the sessions that the caller
+   * The caller's stable name, such as a user ID; not blank. It becomes the owner of the sessions that the caller
    * starts. A session of another owner looks like an unknown one. Leave the key out to let the caller in without an
    * owner: then the caller reaches only sessions without an owner. A key whose value is `undefined` is refused.
    */
@@ -119,9 +119,9 @@ function callerFrom(answer: unknown): AuthorizedCaller {
   if (unknown !== undefined) throw new TypeError(`authorize returned the unknown key '${String(unknown)}'. ${form}`)
   const { principal, context } = answer as { readonly principal?: unknown; readonly context?: unknown }
   const isNamed = Object.hasOwn(answer, 'principal')
-  if (isNamed && (typeof principal !== 'string' || principal === '')) {
+  if (isNamed && (typeof principal !== 'string' || principal.trim() === '')) {
     throw new TypeError(
-      'authorize returned a principal that is not a non-empty string. Leave the key out to let the caller in without an owner.',
+      'authorize returned a principal that is blank, or not a string. Leave the key out to let the caller in without an owner.',
     )
   }
   // A Map, or a user with private fields, has no keys and would pass as an empty object.

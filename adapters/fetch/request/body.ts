@@ -1,11 +1,12 @@
 /**
- * Reads the body of a request as text, bounded in size and time, and refuses invalid UTF-8. Then checks the fields of a
+ * Reads the body of a request as text, bounded in size, time and values, and refuses invalid UTF-8. Then checks the fields of a
  * run request, their types, and how deep its JSON is nested. The engine checks sizes and the values inside `config`.
  */
 import type { FlowRunInput, JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'
 import { takeArrivedBody } from './arrived-body.js'
 import { isObject } from './is-object.js'
+import { hasMoreValues } from './json-values.js'
 
 /** Reads one body; throws a {@link Refusal}. An absent body is the empty text. */
 export type BodyReader = (request: Request) => Promise<string>
@@ -13,8 +14,13 @@ export type BodyReader = (request: Request) => Promise<string>
 /**
  * @param maxBodyBytes - the most bytes a body may have, whatever its `Content-Length` says
  * @param bodyTimeoutMs - how long it may take to arrive; `Infinity` for no limit
+ * @param maxJsonValues - the most values that its JSON may have; `Infinity` for no limit
  */
-export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = Number.POSITIVE_INFINITY): BodyReader {
+export function createBodyReader(
+  maxBodyBytes: number,
+  bodyTimeoutMs: number = Number.POSITIVE_INFINITY,
+  maxJsonValues: number = Number.POSITIVE_INFINITY,
+): BodyReader {
   const decoder = new TextDecoder('utf-8', { fatal: true })
 
   function tooLarge(unread: ReadableStreamDefaultReader<Uint8Array> | 'untouched'): Refusal {
@@ -63,6 +69,9 @@ export function createBodyReader(maxBodyBytes: number, bodyTimeoutMs: number = N
   }
 
   function decode(bytes: Uint8Array): string {
+    if (hasMoreValues(bytes, maxJsonValues)) {
+      throw new Refusal(`The request body has more than ${maxJsonValues} values (maxJsonValues).`, 422)
+    }
     try {
       return decoder.decode(bytes)
     } catch {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Refusal } from '../reply/refusal.js'
-import { asksForStream, checkContentType, readSessionHeader, stateOfRequest } from './headers.js'
+import { asksForStream, checkContentType, readSessionHeader, sessionOfRefused } from './headers.js'
 
 const read = (headers: Record<string, string>): unknown => readSessionHeader(new Headers(headers))
 const shape =
@@ -51,17 +51,15 @@ describe('readSessionHeader', () => {
   )
 })
 
-describe('the session state of a refused request', () => {
-  test.each([
-    [{}, 'none'],
-    [{ CHAT_SESSION_ID: '' }, 'none'],
-    [{ CHAT_SESSION_ID: 'a b' }, 'none'],
-    [{ CHAT_SESSION_ID: 'abc' }, 'unknown'],
-    [{ 'Chat-Session-Id': 'abc' }, 'unknown'],
-    [{ CHAT_SESSION_ID: '', 'Chat-Session-Id': 'abc' }, 'unknown'],
-  ])('%j: %s', (headers, state) => {
-    expect(stateOfRequest(new Headers(headers as Record<string, string>))).toBe(state)
-  })
+test.each([
+  [{}, ''],
+  [{ CHAT_SESSION_ID: '' }, ''],
+  [{ CHAT_SESSION_ID: 'a b' }, ''],
+  [{ CHAT_SESSION_ID: 'abc' }, 'abc'],
+  [{ 'Chat-Session-Id': 'abc' }, 'abc'],
+  [{ CHAT_SESSION_ID: '', 'Chat-Session-Id': 'abc' }, 'abc'],
+])('the session that a refused request names: %j: %j', (headers, sessionId) => {
+  expect(sessionOfRefused(new Headers(headers as Record<string, string>))).toBe(sessionId)
 })
 
 describe('checkContentType', () => {

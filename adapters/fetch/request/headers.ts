@@ -30,10 +30,19 @@ export function readSessionHeader(headers: Headers): NamedSession {
   return { sessionId, dashed: dashed !== null }
 }
 
-/** The session state of a refused request. The store was not read, so it is unknown. */
-export function stateOfRequest(headers: Headers): 'none' | 'unknown' {
+/** The session that a refused request names; empty if it names none, or one that cannot exist. */
+export function sessionOfRefused(headers: Headers): string {
   const sent = headers.get(sessionHeader) || headers.get(dashedSessionHeader) || ''
-  return isSessionId(sent) ? 'unknown' : 'none'
+  return isSessionId(sent) ? sent : ''
+}
+
+/**
+ * Refuses a `POST` of a page of another site that does not name its origin, which browsers always send (Fetch Metadata
+ * Request Headers, section 2.3). A `GET` may be a link that the user has clicked.
+ */
+export function checkSite({ method, headers }: Request): void {
+  if (method !== 'POST' || headers.get('sec-fetch-site') !== 'cross-site' || headers.has('origin')) return
+  throw new Refusal('A request of another site must have the header Origin.')
 }
 
 /**

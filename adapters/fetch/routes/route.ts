@@ -3,7 +3,9 @@ import type { FlowRunInput } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import type { OpenApiDocument } from '../core/openapi-document.js'
 import type { ServedEngine } from '../core/served-engine.js'
+import type { TextOf } from '../reply/refusal-text.js'
 import type { StatusMode } from '../reply/statuses.js'
+import type { AttachmentCheck } from '../request/attachments.js'
 import type { AuthorizedCaller } from '../request/authorize.js'
 import type { FlowCheck } from '../request/authorize-flow.js'
 import type { BodyReader } from '../request/body.js'
@@ -20,6 +22,8 @@ export interface RouteContext {
   /** What happens to a turn whose client goes away; `undefined` if its key decides. */
   readonly onDisconnect: 'cancel' | 'finish' | undefined
   readonly readBody: BodyReader
+  readonly checkAttachments: AttachmentCheck
+  readonly textOf: TextOf
   /** `undefined`: every caller may run every flow. */
   readonly mayRun: FlowCheck | undefined
   /** The safety headers of a raw reply. */

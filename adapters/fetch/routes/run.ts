@@ -10,6 +10,7 @@ import { checkUnread, type RunBody, readRunBody } from '../request/body.js'
 import { asksForStream, checkContentType, type NamedSession, readSessionHeader } from '../request/headers.js'
 import { keepAlive } from '../request/wait-until.js'
 import type { RouteContext, RoutedRequest } from './route.js'
+import { mayRunFlow } from './visible-session.js'
 
 /** Runs a turn. Throws a `Refusal` if the request is invalid. */
 export async function runTurn(context: RouteContext, routed: RoutedRequest): Promise<Response> {
@@ -19,7 +20,8 @@ export async function runTurn(context: RouteContext, routed: RoutedRequest): Pro
   checkContentType(request)
   const text = await context.readBody(request)
   checkUnread(text, request.headers)
-  const body = readRunBody(text, engine.limits.maxJsonDepth)
+  const sent = readRunBody(text, engine.limits.maxJsonDepth)
+  const body = { ...sent, attachments: sent.attachments && context.checkAttachments(sent.attachments) }
   const flowName = mayRun && registeredName(engine, body.flowName)
   const isAllowed =
     mayRun === undefined || (flowName !== undefined && (await mayRun(caller?.principal, flowName, request)))
@@ -90,20 +92,39 @@ function inputOf(
   return input
 }
 
-function replyTo(
+async function replyTo(
   result: ExecuteResult,
   dashed: boolean,
-  { statuses, rawHeaders, report }: RouteContext,
-  { request, caller, headers }: RoutedRequest,
-): Response {
+  context: RouteContext,
+  routed: RoutedRequest,
+): Promise<Response> {
+  const { statuses, rawHeaders, report } = context
+  const { request, caller, headers } = routed
   if (caller?.context !== undefined) refuseContext(result.error, report)
-  return replyToRun(result, {
+  const shown = result.error === undefined ? result : await withoutHiddenFlow(result, context, routed)
+  return replyToRun(shown, {
     failureStatus: result.response.success ? 200 : statusOf(result.error, statuses),
     dashed,
     envelopeAsked: asksForEnvelope(request.url),
     rawHeaders,
     headers,
   })
+}
+
+/** The failure of a turn in a session of another flow does not name that flow if the caller may not run it. */
+async function withoutHiddenFlow(
+  result: ExecuteResult,
+  context: RouteContext,
+  routed: RoutedRequest,
+): Promise<ExecuteResult> {
+  const { error, response } = result
+  if (error?.code !== 'SESSION_FLOW_MISMATCH' || error.boundFlow === undefined) return result
+  if (await mayRunFlow(context, routed, error.boundFlow)) return result
+  const { session: sessionId } = response
+  const { requestId } = routed
+  const sentence = `Session '${sessionId}' belongs to another flow.`
+  const message = context.textOf(sentence, error.code, { requestId, sessionId, flowName: error.requestedFlow ?? '' })
+  return { ...result, response: { ...response, message } }
 }
 
 function asksForEnvelope(url: string): boolean {

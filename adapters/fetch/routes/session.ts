@@ -4,9 +4,9 @@ import { codeHeader, type HeaderRecord, stateHeader } from '../core/header-names
 import { replyJson } from '../reply/envelope.js'
 import { codeOf } from '../reply/outcome.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'
-import { registeredName } from '../request/authorize-flow.js'
 import { readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
+import { loadSession } from './visible-session.js'
 
 /**
  * Answers with the stored turns. A session of another owner, and one of a flow that the caller may not run, look like
@@ -17,25 +17,13 @@ export async function readSession(context: RouteContext, routed: RoutedRequest):
   const { sessionId } = readSessionHeader(request.headers)
   let reply: Response
   try {
-    reply = replyWith(sessionId, await loadOwn(context, routed, sessionId), headers)
+    const loaded = sessionId === '' ? undefined : await loadSession(context, routed, sessionId)
+    reply = replyWith(sessionId, loaded?.isHidden === false ? loaded.document : undefined, headers)
   } catch (error) {
     if (!FlowError.isInstance(error)) throw error
-    reply = replyToFailure(error, sessionId, context, headers)
+    reply = replyToFailure(error, sessionId, context, routed)
   }
   return request.method === 'HEAD' ? new Response(null, { status: reply.status, headers: reply.headers }) : reply
-}
-
-async function loadOwn(
-  { engine, mayRun }: RouteContext,
-  { request, caller, requestId }: RoutedRequest,
-  sessionId: string,
-): Promise<SessionDocument | undefined> {
-  if (sessionId === '') return undefined
-  const owner = caller?.principal === undefined ? {} : { owner: caller.principal }
-  const document = await engine.getSession?.(sessionId, { ...owner, requestId })
-  if (document === undefined || mayRun === undefined) return document
-  const flowName = registeredName(engine, document.flow.name)
-  return flowName !== undefined && (await mayRun(caller?.principal, flowName, request)) ? document : undefined
 }
 
 function replyWith(
@@ -55,11 +43,12 @@ function replyWith(
 function replyToFailure(
   error: FlowError,
   session: string,
-  { statuses }: RouteContext,
-  common: Readonly<HeaderRecord>,
+  { statuses, textOf }: RouteContext,
+  { requestId, headers: common }: RoutedRequest,
 ): Response {
   const status = statusOf(error, statuses)
   const headers: HeaderRecord = { ...common, [codeHeader]: codeOf(error), [stateHeader]: 'unknown' }
   addRetryAfter(headers, status)
-  return replyJson({ success: false, session, message: 'The session could not be read.' }, status, headers)
+  const message = textOf('The session could not be read.', error.code, { requestId, sessionId: session })
+  return replyJson({ success: false, session, message }, status, headers)
 }

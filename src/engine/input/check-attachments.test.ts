@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { resolveLimits } from '../core/engine-limits.js'
 import { checkAttachments } from './check-attachments.js'
 
@@ -146,5 +146,16 @@ describe('checkAttachments', () => {
     expect(strict(bytes)()).toHaveLength(2)
     expect(strict(bytes - 1)).toThrow('The size of the attachments exceeds the limit maxAttachmentBytes (134).')
     expect(strict(Number.POSITIVE_INFINITY)()).toHaveLength(2)
+  })
+
+  test('a long address is refused for its size before it is parsed', () => {
+    const parse = vi.spyOn(URL, 'canParse')
+    try {
+      const url = `https://${'é'.repeat(limits.maxAttachmentBytes)}.example/`
+      expect(() => checkAttachments([image, { ...file, url }], limits)).toThrow('maxAttachmentBytes')
+      expect(parse).not.toHaveBeenCalled()
+    } finally {
+      parse.mockRestore()
+    }
   })
 })

@@ -51,17 +51,28 @@ const none: readonly never[] = Object.freeze([])
 export function checkAttachments(given: unknown, limits: EngineLimits): readonly (ImagePart | FilePart)[] {
   if (given === undefined) return none
   if (!Array.isArray(given)) throw invalidInput('attachments must be a list.')
-  const checked = Object.freeze(Array.from(given, checkAttachment))
-  if (jsonSize(checked) > limits.maxAttachmentBytes) {
-    throw limitExceeded(limits, 'maxAttachmentBytes', 'The size of the attachments')
+  const { maxAttachmentBytes } = limits
+  const tooLarge = (): Error => limitExceeded(limits, 'maxAttachmentBytes', 'The size of the attachments')
+  let length = 0
+  /** Refuses long texts before they are read: parsing a long address takes far longer than counting it. */
+  const count = (texts: readonly unknown[]): void => {
+    for (const text of texts) if (typeof text === 'string') length += text.length
+    if (length > maxAttachmentBytes) throw tooLarge()
   }
+  const checked = Object.freeze(Array.from(given, (item, index) => checkAttachment(item, index, count)))
+  if (jsonSize(checked) > maxAttachmentBytes) throw tooLarge()
   return checked
 }
 
-function checkAttachment(given: unknown, index: number): ImagePart | FilePart {
+function checkAttachment(
+  given: unknown,
+  index: number,
+  count: (texts: readonly unknown[]) => void,
+): ImagePart | FilePart {
   const refuse = (problem: string): Error => invalidInput(`attachments[${index}]${problem}.`)
   if (!isPlainObject(given)) throw refuse(' must be a plain object')
   const { type, mediaType, data, url, name, ...others } = given
+  count([mediaType, data, url, name])
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")
   const unknown = type === 'image' && name !== undefined ? 'name' : Object.keys(others)[0]
   if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${shownName(unknown)}'`)

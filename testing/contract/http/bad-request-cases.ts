@@ -57,9 +57,17 @@ export function badRequestCases(test: TestFunction, serve: Serve): void {
     ],
     [
       'The request body is nested deeper than 64 levels (maxJsonDepth).',
-      nested(50_000),
+      nested(10_000),
       `{"flowName":"Greeting","config":{"a":${nested(63)}}}`,
-      `{"flowName":"Greeting","other":${nested(50_000)}}`,
+      `{"flowName":"Greeting","other":${nested(10_000)}}`,
+    ],
+    [
+      'The request body has more than 30000 values (maxJsonValues).',
+      nested(50_000),
+      `{"flowName":"Greeting","other":[${'0,'.repeat(30_000)}0]}`,
+      `{"flowName":"Greeting","config":{${'"":{},'.repeat(15_000)}"a":1}}`,
+      // It is not parsed, so its other faults are not found.
+      ','.repeat(30_001),
     ],
   ]
   for (const [message, ...texts] of bodies) {
@@ -131,6 +139,23 @@ export function badRequestCases(test: TestFunction, serve: Serve): void {
       })
       expect(reply.status).toBe(200)
     }
+  })
+
+  test('a POST of a page of another site that hides its origin is refused', async () => {
+    const init = runRequest({ flowName: 'Greeting' }, { 'Sec-Fetch-Site': 'cross-site' })
+    await expectRefused('A request of another site must have the header Origin.', (send) => [
+      send('/run', init),
+      send('/end', { method: 'POST', headers: { 'Sec-Fetch-Site': 'cross-site' } }),
+      send('/cancel', { method: 'POST', headers: { 'Sec-Fetch-Site': 'cross-site' } }),
+    ])
+    const send = await serve(createEngine())
+    const headers = { 'Sec-Fetch-Site': 'cross-site' }
+    expect((await send('/flows', { headers })).status).toBe(200)
+    const named = runRequest({ flowName: 'Greeting' }, { ...headers, Origin: 'https://a.example' })
+    expect((await send('/run', named)).status).toBe(200)
+    expect((await send('/run', runRequest({ flowName: 'Greeting' }, { 'Sec-Fetch-Site': 'same-site' }))).status).toBe(
+      200,
+    )
   })
 
   test('a session ID that cannot be one is refused', () =>

@@ -91,5 +91,7 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
     isReady: async () => answers.isReady ?? true,
     getSession: async () => undefined,
     reportRefused: (refusal) => void refusals.push(refusal),
+    textOfRefusal: ({ message }) => message,
+    warnOpenHandler: () => undefined,
   }
 }

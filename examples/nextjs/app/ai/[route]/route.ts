@@ -24,7 +24,7 @@ async function createHandler(): Promise<Handler> {
     sessionStore: new KeyvSessionStore({ keyv }),
     onTurnError: 'rollback',
   })
-  return createFetchHandler(engine, { basePath: '/ai', waitUntil: after })
+  return createFetchHandler(engine, { authorize: 'none', basePath: '/ai', waitUntil: after })
 }
 
 let handler: Promise<Handler> | undefined

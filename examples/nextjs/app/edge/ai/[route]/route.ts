@@ -23,7 +23,7 @@ function createHandler(): (request: Request) => Promise<Response> {
     sessionStore: createUpstashStore(Redis.fromEnv({ retry: { retries: 0 } })),
     onTurnError: 'rollback',
   })
-  return createFetchHandler(engine, { basePath: '/museum/edge/ai', waitUntil: after })
+  return createFetchHandler(engine, { authorize: 'none', basePath: '/museum/edge/ai', waitUntil: after })
 }
 
 let handler: ReturnType<typeof createHandler> | undefined
