@@ -47,6 +47,18 @@ test('the events of a reply that is not streamed', async () => {
   ])
 })
 
+test('a stream has no line end of any language', async () => {
+  const { post } = start(
+    {},
+    flowOf('Test', () => reply('a\u2028b\u2029c\u0085d')),
+  )
+  const body = await (await post(run)).text()
+  expect(body).not.toMatch(/[\u2028\u2029\x85]/)
+  expect(await eventsOf(new Response(body))).toContainEqual(
+    expect.objectContaining({ delta: 'a\u2028b\u2029c\u0085d' }),
+  )
+})
+
 test('a message is sent again with the partial reply, and the full reply replaces that', async () => {
   const { post, turns } = start()
   const first = await eventsOf(await post(run))

@@ -260,7 +260,7 @@ function isSame(one: ChatMessage, other: ChatMessage): boolean {
   return one.id === other.id && contentOf(one) === contentOf(other)
 }
 
-/** The events of a turn; those of a turn in a new session if its session belongs to another flow. */
+/** The events of a turn. If its session belongs to another flow, a turn in a new session takes its place. */
 async function* turnOrNew(turn: FlowStream, inNew: () => FlowStream): AsyncGenerator<FlowStreamEvent, void, void> {
   for await (const event of turn) {
     if (event.type === 'error' && event.error.code === 'SESSION_FLOW_MISMATCH') return yield* inNew()

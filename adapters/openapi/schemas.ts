@@ -59,9 +59,9 @@ const schemas: JsonObject = {
   Attachment: object(
     {
       type: oneOf(['image', 'file']),
-      mediaType: describe('For example `image/png`.'),
+      mediaType: describe('For example `image/png`; the service decides which it takes.'),
       'data?': describe('The bytes in base64.'),
-      'url?': describe('An http or https address.'),
+      'url?': describe('An https address in place of `data`, if the service takes it.'),
       'name?': describe('The name of a file.'),
     },
     'An image or a file, with either `data` or `url`.',

@@ -189,6 +189,14 @@ describe('a reply', () => {
     ])
   })
 
+  test('has no line end of any language in its stream', async () => {
+    const text = 'a\u2028b\u2029c\u0085d'
+    const { say } = start({ engine: { flows: [onlyFlowOf('Test', () => reply(text))] } })
+    const body = await (await say('m1', 'Hello')).text()
+    expect(body).not.toMatch(/[\u2028\u2029\x85]/)
+    expect(await textOf(new Response(body))).toBe(text)
+  })
+
   test('that is discarded is marked, and the text that counts follows', async () => {
     const { say } = playing((_request, call) =>
       call === 1

@@ -19,6 +19,7 @@ const all = [
   'heap',
   'lock',
   'http',
+  'requests',
   'import',
   'conversation',
   'stream',
