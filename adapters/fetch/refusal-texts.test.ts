@@ -83,9 +83,19 @@ test('a failed read of a session is asked about too', async () => {
   expect(await reply.json()).toMatchObject({ message: 'Entschuldigung (SESSION_STORE_ERROR).' })
 })
 
-test("an engine wrapper without textOfRefusal gets the adapter's sentences", async () => {
-  const { textOfRefusal: _, ...front } = createFakeEngine()
-  const handler = createFetchHandler(front)
+test.each<[string, object]>([
+  ['has no textOfRefusal', { textOfRefusal: undefined }],
+  ['returns no text', { textOfRefusal: () => 7 }],
+  [
+    'throws',
+    {
+      textOfRefusal() {
+        throw new Error('No texts.')
+      },
+    },
+  ],
+])("an engine wrapper that %s gets the adapter's sentences", async (_what, wrapper) => {
+  const handler = createFetchHandler({ ...createFakeEngine(), ...wrapper })
   const reply = await handler(new Request('http://chat.example/ai/run', { method: 'POST', body: '{' }))
   expect(await reply.json()).toMatchObject({ message: 'The request body is not valid JSON.' })
 })

@@ -16,11 +16,16 @@ export interface RefusedRequest {
 /** The text for the client in place of `message`. */
 export type TextOf = (message: string, code: AnyFlowError['code'], request: RefusedRequest) => string
 
-/** Makes the function that asks an engine. A wrapper need not have `textOfRefusal`. */
+/** Makes the function that asks an engine. A wrapper may lack `textOfRefusal`, throw, or return anything. */
 export function createTextOf(engine: Pick<ServedEngine, 'textOfRefusal'>): TextOf {
   return function textOf(message, code, { flowName = '', ...request }) {
     const error = new FlowError({ code, message }) as AnyFlowError
-    return engine.textOfRefusal?.(error, { ...request, flowName }) ?? message
+    try {
+      const text: unknown = engine.textOfRefusal?.(error, { ...request, flowName })
+      return typeof text === 'string' ? text : message
+    } catch {
+      return message
+    }
   }
 }
 

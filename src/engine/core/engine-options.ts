@@ -72,7 +72,7 @@ export interface FlowEngineOptions {
    * with the turn ID. If flow code throws an error with a code about sessions, turns or engines, it becomes a
    * `FLOW_ERROR` or `TOOL_ERROR` whose message is not sent. Or a function that returns the text; if it throws, the
    * fixed sentence is sent. An error whose message is not sent is logged; `execute` and the event `turn:error` always
-   * have it. Default `'full'`.
+   * have it. The HTTP adapters ask it for the requests that they refuse, too. Default `'full'`.
    */
   readonly errorText?: 'full' | 'flow' | ((error: AnyFlowError, turn: FailedTurn) => string)
   /**
@@ -254,7 +254,7 @@ export type FailedTurn = {
   readonly requestId?: string
   /** Empty if there is none. */
   readonly sessionId: string
-  /** Empty for a delete, and if no flow with the requested name is registered. */
+  /** Empty for a delete, if no flow with the requested name is registered, and before the flow is known. */
   readonly flowName: string
 }
 
