@@ -7,6 +7,7 @@ import { checkOptions } from './check-options.js'
 import { type HeaderRecord, stateHeader } from './core/header-names.js'
 import type { ServedEngine } from './core/served-engine.js'
 import { createCors } from './cors.js'
+import { warnOfOpenHandler } from './open-handler.js'
 import type { FlowRoutesOptions } from './options.js'
 import { commonHeaders, withCommonHeaders } from './reply/common-headers.js'
 import { createRawHeaders } from './reply/raw.js'
@@ -68,7 +69,7 @@ export function createRouteHandler(
   if (typeof engine?.execute !== 'function') throw notAnEngine(engine, caller)
   checkOptions(options, caller, ownOptions)
   checkMethods(options, engine, caller)
-  if (options.authorize === undefined) engine.warnOpenHandler?.(caller)
+  if (options.authorize === undefined) warnOfOpenHandler(engine, caller)
   const authorize = options.authorize === 'none' ? undefined : options.authorize
   const missingPrincipal = options.requirePrincipal === true ? noPrincipal : undefined
   const report = createReporter(options.onError)

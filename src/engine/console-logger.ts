@@ -10,24 +10,12 @@ export const consoleLogger: FlowLogger = {
   info: (text, fields) => console.info(...argumentsOf(text), fields),
   warn: (text, fields) => console.warn(...argumentsOf(text), fields),
   error(text, fields) {
-    const { shownText, shownFields } = withoutRefusedSession(text, fields)
-    console.error(...argumentsOf(shownText), shownFields)
+    const { sessionId, ...others } = fields ?? {}
+    // Nothing has shown that the session of a refused request is the caller's, and its ID may open it.
+    const isRefused = sessionId !== undefined && others.turnId === undefined
+    if (!isRefused) console.error(...argumentsOf(text), fields)
+    else console.error(...argumentsOf(text.replaceAll(`'${sessionId}'`, "'...'")), others)
   },
-}
-
-type Fields = Readonly<Record<string, unknown>> | undefined
-
-/**
- * Removes the session ID of a request that was refused before its turn began: nothing has shown that the session is the
- * caller's, and without `authorize` its ID opens it.
- */
-function withoutRefusedSession(
-  text: string,
-  fields: Fields,
-): { readonly shownText: string; readonly shownFields: Fields } {
-  const { sessionId, ...others } = fields ?? {}
-  if (typeof sessionId !== 'string' || others.turnId !== undefined) return { shownText: text, shownFields: fields }
-  return { shownText: text.replaceAll(`'${sessionId}'`, "'...'"), shownFields: others }
 }
 
 function argumentsOf(text: string): string[] {

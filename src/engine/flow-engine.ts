@@ -42,7 +42,7 @@ import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './session
 import { sweep } from './sessions/sweep.js'
 import { TurnStream } from './stream/turn-stream.js'
 import { executeTurn } from './turn/execute-turn.js'
-import { warnOpenHandler } from './warn-open-handler.js'
+import { warnInProduction } from './warn-in-production.js'
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.
@@ -325,13 +325,13 @@ export class FlowEngine {
   }
 
   /**
-   * Warns through the logger that everyone may call an HTTP handler, if the setting `NODE_ENV` is `production`. The HTTP
-   * adapters call it if they get no `authorize`. Never throws.
+   * Logs a warning if the setting `NODE_ENV` is `production`. The HTTP adapters call it if they get no `authorize`. Never
+   * throws.
    *
-   * @param caller - The function that made the handler.
+   * @param ofMemory - Added to the text if the engine has the memory store.
    */
-  warnOpenHandler(caller: string): void {
-    warnOpenHandler(this.#context, this.#settings, caller)
+  warnInProduction(text: string, ofMemory: string): void {
+    warnInProduction(this.#context, this.#settings, [text, ofMemory])
   }
 
   /**

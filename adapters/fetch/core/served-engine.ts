@@ -10,7 +10,7 @@ import type { FlowEngine } from '../../../src/index.js'
  *
  * Without `stream` every reply is sent whole, whatever the client asks for; without `cancel` no turn is cancelled;
  * without `getFlow` the option `authorizeFlow` refuses former names of flows; without `reportRefused` there is no event
- * `auth:refused`; without `textOfRefusal` refused requests get the adapter's own sentences; without `warnOpenHandler`
+ * `auth:refused`; without `textOfRefusal` refused requests get the adapter's own sentences; without `warnInProduction`
  * nothing warns that `authorize` is missing. The option `health` needs `isReady`, the options `session` and
  * `authorizeFlow` need `getSession`.
  */
@@ -18,6 +18,6 @@ export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFl
   Partial<
     Pick<
       FlowEngine,
-      'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'textOfRefusal' | 'warnOpenHandler' | 'isReady' | 'getSession'
+      'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'textOfRefusal' | 'warnInProduction' | 'isReady' | 'getSession'
     >
   >

@@ -52,27 +52,17 @@ export function checkAttachments(given: unknown, limits: EngineLimits): readonly
   if (given === undefined) return none
   if (!Array.isArray(given)) throw invalidInput('attachments must be a list.')
   const { maxAttachmentBytes } = limits
-  const tooLarge = (): Error => limitExceeded(limits, 'maxAttachmentBytes', 'The size of the attachments')
-  let length = 0
-  /** Refuses long texts before they are read: parsing a long address takes far longer than counting it. */
-  const count = (texts: readonly unknown[]): void => {
-    for (const text of texts) if (typeof text === 'string') length += text.length
-    if (length > maxAttachmentBytes) throw tooLarge()
+  const checked = Object.freeze(Array.from(given, (item, index) => checkAttachment(item, index, maxAttachmentBytes)))
+  if (jsonSize(checked) > maxAttachmentBytes) {
+    throw limitExceeded(limits, 'maxAttachmentBytes', 'The size of the attachments')
   }
-  const checked = Object.freeze(Array.from(given, (item, index) => checkAttachment(item, index, count)))
-  if (jsonSize(checked) > maxAttachmentBytes) throw tooLarge()
   return checked
 }
 
-function checkAttachment(
-  given: unknown,
-  index: number,
-  count: (texts: readonly unknown[]) => void,
-): ImagePart | FilePart {
+function checkAttachment(given: unknown, index: number, maxLength: number): ImagePart | FilePart {
   const refuse = (problem: string): Error => invalidInput(`attachments[${index}]${problem}.`)
   if (!isPlainObject(given)) throw refuse(' must be a plain object')
   const { type, mediaType, data, url, name, ...others } = given
-  count([mediaType, data, url, name])
   if (type !== 'image' && type !== 'file') throw refuse(".type must be 'image' or 'file'")
   const unknown = type === 'image' && name !== undefined ? 'name' : Object.keys(others)[0]
   if (unknown !== undefined) throw refuse(` of type '${type}' has an unknown field '${shownName(unknown)}'`)
@@ -81,7 +71,7 @@ function checkAttachment(
   }
   if ((data === undefined) === (url === undefined)) throw refuse(' must have either data or url')
   const optional = { data, url, name }
-  const wrong = optionalFields.find((rule) => !isAbsentOrValid(rule, optional[rule.field]))
+  const wrong = optionalFields.find((rule) => !isAbsentOrValid(rule, optional[rule.field], maxLength))
   if (wrong !== undefined) throw refuse(`.${wrong.field} must be ${wrong.form}`)
   const source = data === undefined ? { url } : { data }
   const part = { type, mediaType: mediaType.toLowerCase(), ...source, ...(name === undefined ? {} : { name }) }
@@ -93,6 +83,7 @@ function isMediaTypeOf(type: 'image' | 'file', value: unknown): value is string 
   return typeof value === 'string' && isMediaType(value) && (type === 'file' || /^image\//i.test(value))
 }
 
-function isAbsentOrValid({ isValid }: FieldRule, value: unknown): boolean {
-  return value === undefined || (typeof value === 'string' && isValid(value))
+/** A text over `maxLength` is not read, because its size is refused: parsing a long address takes far longer. */
+function isAbsentOrValid({ isValid }: FieldRule, value: unknown, maxLength: number): boolean {
+  return value === undefined || (typeof value === 'string' && (value.length > maxLength || isValid(value)))
 }

@@ -92,6 +92,6 @@ export function createFakeEngine(answers: FakeAnswers = {}): FakeEngine {
     getSession: async () => undefined,
     reportRefused: (refusal) => void refusals.push(refusal),
     textOfRefusal: ({ message }) => message,
-    warnOpenHandler: () => undefined,
+    warnInProduction: () => undefined,
   }
 }
