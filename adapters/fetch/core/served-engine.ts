@@ -18,6 +18,13 @@ export type ServedEngine = Pick<FlowEngine, 'execute' | 'executeDelete' | 'getFl
   Partial<
     Pick<
       FlowEngine,
-      'stream' | 'cancel' | 'getFlow' | 'reportRefused' | 'textOfRefusal' | 'warnInProduction' | 'isReady' | 'getSession'
+      | 'stream'
+      | 'cancel'
+      | 'getFlow'
+      | 'reportRefused'
+      | 'textOfRefusal'
+      | 'warnInProduction'
+      | 'isReady'
+      | 'getSession'
     >
   >
