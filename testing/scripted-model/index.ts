@@ -3,6 +3,7 @@ export type {
   ModelScript,
   RecordedRequest,
   ScriptedAnswer,
+  ScriptedJson,
   ScriptedModelOptions,
   ScriptedProvider,
   ScriptedReply,

@@ -6,11 +6,23 @@ import type { JsonValue, MessagePart, ModelFailure, ModelRequest, ModelResponse,
 import { findUnknownName } from '../../src/util/options.js'
 import { askedOf, count, ExpectationError, list, show, whereOf } from '../expectations/expectation-error.js'
 
+/**
+ * JSON in a script. A property may be `undefined` for the compiler, which adds such properties where objects of
+ * different shapes stand in one list.
+ */
+export type ScriptedJson =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly ScriptedJson[]
+  | { readonly [name: string]: ScriptedJson | undefined }
+
 /** A tool call in a script. */
 export interface ScriptedToolCall {
   readonly name: string
   /** Default `{}`. */
-  readonly input?: JsonValue
+  readonly input?: ScriptedJson
   /**
    * The model writes arguments that are not valid JSON: what the provider reports, as in `ToolCallPart`. Default: valid
    * ones.
@@ -42,7 +54,7 @@ export interface ScriptedAnswer {
   /** The text in the pieces in which it is streamed. Default: `text`, word by word. */
   readonly chunks?: readonly string[]
   /** The text is this value, as JSON. If the step has no `output`, that is a mistake in the script. */
-  readonly output?: JsonValue
+  readonly output?: ScriptedJson
   /** What the model thinks before it answers. */
   readonly reasoning?: string
   readonly toolCalls?: readonly ScriptedToolCall[]
@@ -248,7 +260,7 @@ function responseOf(
   if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
   for (const { name, input = {}, invalidInput, id } of toolCalls) {
     const invalid = invalidInput === undefined ? {} : { invalidInput }
-    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input, ...invalid })
+    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input: input as JsonValue, ...invalid })
   }
   const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
   return {

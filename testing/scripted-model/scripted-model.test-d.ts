@@ -8,6 +8,7 @@ import {
   type ModelScript,
   type RecordedRequest,
   ScriptedModel,
+  scriptedProvider,
 } from '../index.js'
 
 test('a script says how an answer comes, or does not', () => {
@@ -27,6 +28,21 @@ test('a script says how an answer comes, or does not', () => {
   // @ts-expect-error headers are made from retryAfterMs
   const headers: ModelScript = [{ failure: { responseHeaders: {} } }]
   void [pieces, output, headers]
+})
+
+test('a script in a variable may call tools with different inputs', () => {
+  // What the compiler infers for [{ toolCalls: [{ name: 'find', input: { order: 1 } }, ...] }, 'Done.'].
+  interface Find {
+    name: string
+    input: { order: number; amount?: undefined }
+  }
+  interface Refund {
+    name: string
+    input: { amount: string; order?: undefined }
+  }
+  const script: (string | { toolCalls: (Find | Refund)[] })[] = []
+  expectTypeOf(scriptedProvider).toBeCallableWith(script)
+  expectTypeOf(scriptedProvider).toBeCallableWith(() => ({ toolCalls: [] as (Find | Refund)[] }))
 })
 
 test('a model answers whole and in pieces, and records how', () => {

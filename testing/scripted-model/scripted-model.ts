@@ -23,6 +23,7 @@ export type { ModelScript, ScriptedReplyFunction } from './model-script.js'
 export { type RecordedRequest, recordedRequest } from './recorded-request.js'
 export type {
   ScriptedAnswer,
+  ScriptedJson,
   ScriptedReply,
   ScriptedToolCall,
 } from './scripted-answer.js'
