@@ -13,15 +13,26 @@ const usage = `Usage: turnkeeper scenarios <files or folders> [--setup <module>]
 
 Runs *.scenario.md files, and prints the coverage of set-ups that have one. --setup takes the place of the module that the files name in "Setup:".`
 
-/** The scenario files of a path: itself, or all below a folder. */
+/** The scenario files of a path: itself, or all below a folder. What looks like one and is none is passed over. */
 function filesOf(path) {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw new Error(`There is no file or folder '${path}'.`)
-  if (!found.isDirectory()) return [path]
-  return readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.scenario.md') && !/(?:^|[\\/])node_modules[\\/]/.test(file))
-    .map((file) => join(path, file))
-    .sort()
+  if (!found.isDirectory()) return { files: [path], passedOver: [] }
+  const entries = readdirSync(path, { recursive: true, withFileTypes: true })
+    .map((entry) => ({ file: join(entry.parentPath, entry.name), isLink: entry.isSymbolicLink() }))
+    .sort((one, other) => (one.file < other.file ? -1 : 1))
+  const isScenario = ({ file }) => file.endsWith('.scenario.md') && !inPackages.test(relative(path, file))
+  const files = entries.filter(isScenario).map(({ file }) => file)
+  const passedOver = entries.filter((entry) => !isScenario(entry) && mayHaveScenarios(entry)).map(({ file }) => file)
+  return { files, passedOver: files.length + passedOver.length === 0 ? [path] : passedOver }
+}
+
+const inPackages = /(?:^|[\\/])node_modules[\\/]/
+
+/** Whether an entry of a folder has scenarios by its name, or is a link to a folder, which is not followed. */
+function mayHaveScenarios({ file, isLink }) {
+  if (isLink && statSync(file, { throwIfNoEntry: false })?.isDirectory()) return !inPackages.test(file)
+  return /\.scenarios?(?:\.(?:md|mdx|markdown|txt))?$/i.test(file)
 }
 
 /** For how long the command waits for a set-up, which may start services. */
@@ -176,7 +187,9 @@ async function main() {
   if (paths.length === 0) throw new Error('Name the files or folders of the scenarios.')
   // It is the set-up of all files.
   if (values.setup !== undefined) resolveSource(values.setup)
-  const files = paths.flatMap(filesOf)
+  const found = paths.map(filesOf)
+  const files = found.flatMap((one) => one.files)
+  const passedOver = found.flatMap((one) => one.passedOver)
   if (files.length === 0) {
     console.log(`There is no *.scenario.md in ${paths.join(', ')}.`)
     return 2
@@ -191,6 +204,11 @@ async function main() {
   // A rejection that nobody handles ends the process here, before the summary says that all passed.
   await setImmediate()
   for (const coverage of coverages) console.log(`\n${coverage.text()}`)
+  if (passedOver.length > 0) {
+    console.log(
+      `\nPassed over (files run if they end in .scenario.md; links to folders, and node_modules, are not searched):\n  ${passedOver.join('\n  ')}`,
+    )
+  }
   console.log(`\n${passed} passed, ${failed} failed`)
   return failed === 0 ? 0 : 1
 }

@@ -393,6 +393,11 @@ export class Conversation implements AsyncDisposable {
     return this.#record.fail({ text: problem })
   }
 
+  /** The states that a step has had so far. For the runner of scenarios. @internal */
+  statesOf({ id }: StepConstructor): readonly object[] {
+    return this.#record.turns.map(({ document }) => document?.flow.steps[id]?.state ?? {})
+  }
+
   /**
    * The conversation so far as Markdown. It does not depend on IDs and times, so the same conversation gives the same
    * text.

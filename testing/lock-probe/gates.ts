@@ -28,6 +28,7 @@ class Gate implements LockGate {
   #reached: Promise<void> | undefined
   waiting = 0
   isOpen = false
+  wasWaitedAt = false
   readonly #opened: Promise<void>
   #reach!: () => void
   #open!: () => void
@@ -65,6 +66,7 @@ class Gate implements LockGate {
 
   async wait(): Promise<void> {
     this.waiting++
+    this.wasWaitedAt = true
     this.#reach()
     await this.#opened
     this.waiting--
@@ -97,6 +99,11 @@ export class Gates {
   /** The closed gates of a session. */
   closed(sessionId: string): readonly Gate[] {
     return this.#gates.filter((gate) => !gate.isOpen && (gate.sessionId ?? sessionId) === sessionId)
+  }
+
+  /** The first gate at which no code has waited. */
+  get notReached(): { readonly sessionId: string | undefined } | undefined {
+    return this.#gates.find(({ wasWaitedAt }) => !wasWaitedAt)
   }
 
   /** Waits until every gate of a session is open. */

@@ -180,23 +180,26 @@ describe('assertSerialized', () => {
     `)
   })
 
-  test('fails with one request, or none', async () => {
+  test('fails if no request waited while another one held the lock', async () => {
     const { probe, one, other, say } = await scene()
     expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The test shows nothing about the lock: no session had two requests that acquired its lock.
+      [ExpectationError: The test shows nothing about the lock: no request waited for the lock while another one held it.
       There was no request for the lock.
-      Let two turns of one session run at the same time.]
+      Keep the lock with a gate, and start two turns of one session before you open it.]
     `)
+    await say(one)
     await say(one)
     await say(other)
     expect(() => probe.assertSerialized()).toThrowErrorMatchingInlineSnapshot(`
-      [ExpectationError: The test shows nothing about the lock: no session had two requests that acquired its lock.
+      [ExpectationError: The test shows nothing about the lock: no request waited for the lock while another one held it.
       What happened at the locks of session 'session-1' and session 'session-2':
         #1 turn of flow 'Talk' requests and acquires the lock (session 'session-1')
         #1 turn of flow 'Talk' releases it (session 'session-1')
-        #2 turn of flow 'Talk' requests and acquires the lock (session 'session-2')
-        #2 turn of flow 'Talk' releases it (session 'session-2')
-      Let two turns of one session run at the same time.]
+        #2 turn of flow 'Talk' requests and acquires the lock (session 'session-1')
+        #2 turn of flow 'Talk' releases it (session 'session-1')
+        #3 turn of flow 'Talk' requests and acquires the lock (session 'session-2')
+        #3 turn of flow 'Talk' releases it (session 'session-2')
+      Keep the lock with a gate, and start two turns of one session before you open it.]
     `)
   })
 })
@@ -252,6 +255,29 @@ describe('assertOverlaps', () => {
         #2 turn of flow 'Talk' releases it (session 'session-2')
       If the test itself ran one after the other: keep the lock of one session with a gate while the other one runs.]
     `)
+  })
+
+  test('fails with one session twice, whose lock always overlaps with itself', async () => {
+    const { probe, one, say } = await scene()
+    await say(one)
+    expect(() => probe.assertOverlaps(one, one)).toThrow(
+      "assertOverlaps needs the IDs of two sessions; got 'session-1' twice, and a lock always overlaps with itself.",
+    )
+  })
+})
+
+describe('every assertion', () => {
+  test('fails for a gate at which no code waited', async () => {
+    const { probe, one, other, say } = await scene()
+    const late = probe.gate(other)
+    await Promise.all([say(one), say(one), say(one)])
+    late.open()
+    await say(other)
+    const problem = "No code came to the gate of session 'session-2' while it was closed.\n"
+    expect(() => probe.assertSerialized(one)).toThrow(problem)
+    expect(() => probe.assertFirstInFirstOut(one)).toThrow(problem)
+    expect(() => probe.assertOverlaps(one, other)).toThrow(problem)
+    await expect(probe.assertReleased(one)).rejects.toThrow(problem)
   })
 })
 
@@ -523,12 +549,12 @@ describe('a probe of several engines', () => {
     const probe = new LockProbe()
     await using conversation = new Conversation(Onboarding, {
       onEngine: (engine) => probe.observe(engine),
-      script: ['What is your name?', capture('Ada'), capture('Ada Lovelace')],
+      script: ['What is your name?', capture('Ada'), 'Which Ada?', capture('Ada Lovelace')],
     })
     await conversation.say('Hello')
     conversation.dieAfterEffect('capture_name')
     await conversation.say('Ada')
-    await conversation.say('Ada Lovelace')
+    await conversation.atOnce(['Hm', 'Ada Lovelace'])
     conversation.expectCompleted()
     probe.assertSerialized()
     await probe.assertReleased()

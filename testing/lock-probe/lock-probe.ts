@@ -160,10 +160,11 @@ export class LockProbe {
    * Checks that the lock of a session never had two holders at the same time.
    *
    * @param sessionId - Default: each session with a request.
-   * @throws {@link ExpectationError} that shows what happened; also if too little happened to show anything.
+   * @throws {@link ExpectationError} that shows what happened; also if no request waited while another one had the
+   * lock, and, as every assertion, if no code waited at a gate.
    */
   assertSerialized(sessionId?: string): void {
-    this.#observed()
+    this.#requireReachedGates()
     throwIf(serialProblem(this.#requests, sessionId))
   }
 
@@ -174,7 +175,7 @@ export class LockProbe {
    * @throws {@link ExpectationError} that shows what happened; also if two requests never waited at the same time.
    */
   assertFirstInFirstOut(sessionId?: string): void {
-    this.#observed()
+    this.#requireReachedGates()
     throwIf(orderProblem(this.#requests, sessionId))
   }
 
@@ -184,7 +185,7 @@ export class LockProbe {
    * @throws {@link ExpectationError} that shows what happened.
    */
   assertOverlaps(sessionId: string, otherSessionId: string): void {
-    this.#observed()
+    this.#requireReachedGates()
     throwIf(overlapProblem(this.#requests, sessionId, otherSessionId))
   }
 
@@ -195,12 +196,20 @@ export class LockProbe {
    * @throws {@link ExpectationError} (rejects) that names the holder; also if no request for the lock was seen.
    */
   async assertReleased(sessionId?: string): Promise<void> {
-    const session = this.#observed()
+    const session = this.#requireReachedGates()
     for (const id of sessionId === undefined ? this.#requests.sessions() : [sessionId]) {
       throwIf(heldProblem(this.#requests, id))
       if (await this.#isLocked(session, id)) throw new ExpectationError(leakProblem(this.#requests, id))
     }
     throwIf(unseenProblem(this.#requests, sessionId))
+  }
+
+  /** The same; fails for a gate at which no code waited: the order that it was to make never happened. */
+  #requireReachedGates(): FlowSession {
+    const session = this.#observed()
+    const { notReached } = this.#gates
+    if (notReached !== undefined) throwIf(notReachedProblem(this.#requests, notReached.sessionId))
+    return session
   }
 
   /** The session side of the observed engine. Without one, no assertion can show anything. */

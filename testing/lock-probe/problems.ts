@@ -20,13 +20,12 @@ export function serialProblem(requests: LockRequests, sessionId: string | undefi
       requests.record(request.sessionId),
     ].join('\n')
   }
-  const seen = sessionsOf(acquired)
-  if (seen.some((id) => acquired.filter((request) => request.sessionId === id).length > 1)) return undefined
+  if (acquired.some((request) => acquired.some((other) => waitedFor(request, other)))) return undefined
   return tooLittle(
     requests,
     sessionId,
-    'no session had two requests that acquired its lock',
-    'Let two turns of one session run at the same time',
+    'no request waited for the lock while another one held it',
+    'Keep the lock with a gate, and start two turns of one session before you open it',
   )
 }
 
@@ -55,6 +54,9 @@ export function orderProblem(requests: LockRequests, sessionId: string | undefin
 
 /** Two sessions, one of which waited for the other. */
 export function overlapProblem(requests: LockRequests, one: string, other: string): string | undefined {
+  if (one === other) {
+    return `assertOverlaps needs the IDs of two sessions; got '${one}' twice, and a lock always overlaps with itself.`
+  }
   const [ones, others] = [requests.of(one), requests.of(other)]
   if (ones.some((request) => others.some((another) => overlap(request, another)))) return undefined
   return [
@@ -126,12 +128,17 @@ export function stuckProblem(requests: LockRequests, sessionId: string, now: num
   return lines.join('\n')
 }
 
-/** A gate to which no code came. */
-export function notReachedProblem(requests: LockRequests, sessionId: string | undefined, afterMs: number): string {
+/**
+ * A gate to which no code came.
+ *
+ * @param afterMs - How long it was waited for. Default: it was not waited for.
+ */
+export function notReachedProblem(requests: LockRequests, sessionId: string | undefined, afterMs?: number): string {
   const whose = sessionId === undefined ? 'every session' : `session '${sessionId}'`
   const all = requests.of(sessionId)
+  const within = afterMs === undefined ? ' while it was closed' : ` within ${afterMs} ms of real time`
   return [
-    `No code came to the gate of ${whose} within ${afterMs} ms of real time.`,
+    `No code came to the gate of ${whose}${within}.`,
     ...all.filter(isHolding).map((request) => `  holding  ${whereabouts(request)}`),
     ...all.filter(isWaiting).map((request) => `  waiting  ${nameOf(request)}`),
     requests.record(...(sessionId === undefined ? requests.sessions() : [sessionId])),
@@ -157,14 +164,16 @@ function waitedWhen(other: LockRequest, request: LockRequest): boolean {
   return other.sessionId === request.sessionId && other.requested < at && at < (other.acquired ?? 0)
 }
 
+/** Whether a request was made while another one of its session had the lock. */
+function waitedFor({ sessionId, requested }: LockRequest, other: LockRequest): boolean {
+  if (other.sessionId !== sessionId || other.acquired === undefined) return false
+  return other.acquired < requested && requested < (other.released ?? Number.POSITIVE_INFINITY)
+}
+
 function inOrderOfHolding(requests: readonly LockRequest[]): LockRequest[] {
   return requests
     .filter(({ acquired }) => acquired !== undefined)
     .sort((one, other) => (one.acquired ?? 0) - (other.acquired ?? 0))
-}
-
-function sessionsOf(requests: readonly LockRequest[]): string[] {
-  return [...new Set(requests.map(({ sessionId }) => sessionId))]
 }
 
 /** An assertion that would pass with any lock shows nothing. */

@@ -68,7 +68,7 @@ const caller = 'flowServiceHandlers'
  *
  * @param script - turns used in order, or a function of the request
  * @param options - see {@link ScriptedFlowServiceOptions}
- * @throws `InvalidInputError` at once for an option that is wrong or unknown
+ * @throws `InvalidInputError` at once for a turn, or an option, that is wrong or unknown
  *
  * @example
  * ```ts

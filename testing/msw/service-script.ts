@@ -2,7 +2,9 @@
  * What the script of a flow service may say, and how much of it was used. `msw/scripted-service.ts` runs the turns.
  */
 import type { ExecuteResult, FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
+import { invalidInput } from '../../src/util/options.js'
 import { count, ExpectationError, show } from '../expectations/expectation-error.js'
+import { turnProblem } from './check-turn.js'
 
 /** A request to run a turn, as it reached the service. */
 export interface FlowServiceRun {
@@ -115,8 +117,17 @@ export class ServiceScriptReader {
   readonly #runs: readonly FlowServiceRun[]
   #used = 0
 
-  /** @param runs - all requests so far; the caller adds the next ones */
+  /**
+   * @param runs - all requests so far; the caller adds the next ones
+   * @throws `InvalidInputError` that names the first turn that is wrong
+   */
   constructor(script: FlowServiceScript, runs: readonly FlowServiceRun[]) {
+    const turns = typeof script === 'function' ? [] : script
+    for (const [index, turn] of turns.entries()) {
+      const problem = typeof turn === 'function' ? undefined : turnProblem(turn)
+      if (problem === undefined) continue
+      throw invalidInput(`flowServiceHandlers: turn ${index + 1} of the script is ${show(turn, 100)}. ${problem}`)
+    }
     this.#script = script
     this.#runs = runs
   }
@@ -136,9 +147,10 @@ export class ServiceScriptReader {
     if (typeof this.#script !== 'function') this.#used++
     const turn = typeof entry === 'function' ? await this.#call(entry, run) : entry
     if (typeof turn === 'string') return { reply: turn }
-    if (isTurn(turn)) return turn
+    const problem = turnProblem(turn)
+    if (problem === undefined) return turn as Exclude<ServiceTurn, string>
     throw this.#mistake(
-      `The script of the flow service has no turn for ${whereOf(run)}: ${typeof entry === 'function' ? 'its function returned' : 'it says'} ${show(turn)}.\nA turn is a text, { reply }, { failure }, { networkError: true } or { body }.`,
+      `The script of the flow service has no turn for ${whereOf(run)}: its function returned ${show(turn)}.\n${problem}`,
     )
   }
 
@@ -193,11 +205,6 @@ export class ServiceScriptReader {
     const shown = last.map(({ number, flowName, message }) => `${number}. ${flowName} ${show(message, 60)}`)
     return shown.length === 0 ? 'none' : `${before > 0 ? `(${before} before) ` : ''}${shown.join('  ')}`
   }
-}
-
-function isTurn(turn: unknown): turn is Exclude<ServiceTurn, string> {
-  if (typeof turn !== 'object' || turn === null) return false
-  return ['reply', 'failure', 'networkError', 'body'].filter((kind) => Object.hasOwn(turn, kind)).length === 1
 }
 
 function whereOf({ number, flowName, message, sessionId }: FlowServiceRun): string {

@@ -184,6 +184,9 @@ describe('recordingOf', () => {
         'recordingOf: the session document is not whole. Missing, or of another type: id, createdAt, runStatus, error, usage, flow.\nengine.getSession(sessionId) returns a whole one.',
       ),
     )
+    expect(() => recordingOf({} as never, { ownReply: [1] } as never)).toThrow(
+      "recordingOf: there is no option 'ownReply'. The options are ownReplies, failedAttempts.",
+    )
     expect(() => recordingOf('session-1' as never)).toThrow('recordingOf: the session document is not whole.')
     expect(() => recordingOf(onboarding() as never)).toThrow(
       new ExpectationError('recordingOf: the session document is a promise: await it first.'),

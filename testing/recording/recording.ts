@@ -11,7 +11,7 @@ import type {
   MessagePart,
   SessionDocument,
 } from '../../src/index.js'
-import { checkNumber } from '../../src/util/options.js'
+import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
 import { checkFlow } from '../expectations/check-flow.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedAnswer } from '../scripted-model/scripted-model.js'
@@ -47,6 +47,8 @@ export interface RecordingOptions {
   readonly failedAttempts?: number
 }
 
+const recordingNames: OptionNames<RecordingOptions> = { ownReplies: true, failedAttempts: true }
+
 export type { Recording }
 
 /**
@@ -56,7 +58,7 @@ export type { Recording }
  * Failed attempts are not stored either: a call that was tried again is recorded with its final answer.
  *
  * @throws `ExpectationError` if the session was aborted, its history or its messages are incomplete, or it is not clear
- * which replies came from a model.
+ * which replies came from a model. `InvalidInputError` for an unknown option.
  * @example
  * ```ts
  * const recording = recordingOf(await engine.getSession(sessionId))
@@ -66,6 +68,7 @@ export type { Recording }
 export function recordingOf(document: SessionDocument | undefined, options: RecordingOptions = {}): Recording {
   if (document === undefined)
     throw new ExpectationError('There is no session to record: the store has none by that ID.')
+  checkOptionNames('recordingOf', options, recordingNames)
   wholeDocument('recordingOf: the session document', document)
   const groups = turnMessagesOf(document)
   requireWhole(document, groups, options.ownReplies)

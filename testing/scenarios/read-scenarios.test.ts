@@ -167,6 +167,11 @@ describe('a file that cannot be read fails with the line', () => {
     ['a scenario that is a note', '## One\n> note\n## Two\nUser: a', ':4: ## One\nThe scenario checks nothing'],
     ['a scenario without a message', '## One\nGiven: a\nServer: restarts', ':4: ## One\nThe scenario checks nothing'],
     [
+      'a scenario without an expectation',
+      '## One\nUser: a\nModel: b\nServer: restarts\nUser: b',
+      ':4: ## One\nThe scenario checks nothing: no line says what is expected.',
+    ],
+    [
       'two failures of one message',
       '## One\nUser: a\nFails: TOOL_ERROR\nStep: A\nFails: FLOW_ERROR',
       ':8: Fails: FLOW_ERROR\nThe message has a line "Fails:" already, and it fails with one code.',
@@ -188,10 +193,10 @@ describe('a file that cannot be read fails with the line', () => {
   })
 
   test('which fails its scenario, and no other one, with all of its lines', async () => {
-    const text = '## One\nUsr: Hello\nBot: a\nStep:\n### More\n## Two\nUser: a\n## Three\nWait: long'
+    const text = '## One\nUsr: Hello\nBot: a\nStep:\n### More\n## Two\nUser: a\nBot: b\n## Three\nWait: long'
     const [one, two, three] = readDocument(`${beginning}${text}`, '/app/t.scenario.md').scenarios
     expect([two?.problems, two?.events.length]).toEqual([[], 1])
-    expect(three?.problems.map(({ message }) => message)).toEqual([expect.stringContaining(':12: Wait: long\n')])
+    expect(three?.problems.map(({ message }) => message)).toEqual([expect.stringContaining(':13: Wait: long\n')])
     const failure = failureOfAll(one?.problems ?? [])
     const lines = (text = '') => text.split('\n').filter((line) => /scenario.*:\d/.test(line))
     expect(lines(failure?.message)).toEqual([

@@ -100,10 +100,8 @@ class DocumentReader {
       throw this.#wrong(first, 'It has no scenario. A scenario begins with a heading: ## A customer asks for an order')
     }
     for (const scenario of this.#scenarios) {
-      const { events, problems } = scenario
-      if (problems.length > 0 || events.some(({ kind }) => kind === 'turn')) continue
-      const problem = 'The scenario checks nothing: it has no message of the user. Write "User: ..." below it.'
-      problems.push(this.#wrong(scenario, problem))
+      const problem = scenario.problems.length > 0 ? undefined : nothingChecked(scenario)
+      if (problem !== undefined) scenario.problems.push(this.#wrong(scenario, problem))
     }
     const { module, ...setupPlace } = this.#setup
     return { title: this.#title ?? this.#file, setup: module, setupPlace, scenarios: this.#scenarios }
@@ -213,6 +211,16 @@ class DocumentReader {
   #wrong(place: Place, problem: string): Error {
     return failureAt(this.#file, place, problem)
   }
+}
+
+/** Why a scenario checks nothing; `undefined` if it does. */
+function nothingChecked({ events }: ScenarioText): string | undefined {
+  const turns = events.filter((event) => event.kind === 'turn')
+  if (turns.length === 0) {
+    return 'The scenario checks nothing: it has no message of the user. Write "User: ..." below it.'
+  }
+  if (turns.some(({ expectations }) => expectations.length > 0)) return undefined
+  return 'The scenario checks nothing: no line says what is expected. Write one below a message, as in Bot: What is your name?'
 }
 
 /** The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. */

@@ -213,6 +213,16 @@ describe('a scenario that is not so fails with its line', () => {
       'User: a\nState of Rserve: a = 1',
       ":5: State of Rserve: a = 1\nThe flow has no step 'Rserve'; its steps: Reserve.\nWhere: flow 'Tables', step 'Reserve', turn 1\n\nThe conversation so far:\n",
     ],
+    [
+      'a misspelt name of a state, which is not there in any case',
+      'User: a\nState of Reserve: untill = nothing',
+      ":5: State of Reserve: untill = nothing\nThe state has no 'untill' in any case. Did you mean 'until'?\nWhere:",
+    ],
+    [
+      'a misspelt name in an object of a state',
+      'User: a\nState of Reserve: wish.guest = nothing',
+      "The state has no 'guest' in any case. Did you mean 'guests'?",
+    ],
     ['tools', 'User: a\nTools: find_tables', 'expected 1 call, got 0'],
     ['completion', 'User: a\nCompleted: yes', ':5: Completed: yes\nExpected the conversation to be completed'],
     [
@@ -225,10 +235,10 @@ describe('a scenario that is not so fails with its line', () => {
       'User: a\nUser: crash\nFails: FLOW_ERROR\nBot mentions: disk',
       ':7: Bot mentions: disk\nExpected a reply that mentions "disk"\n  but it was "no database',
     ],
-    ['a model line too few', 'User: a', ':4: User: a\nThe model is asked once more', { flow: Desk }],
+    ['a model line too few', 'User: a\nTools: none', ':4: User: a\nThe model is asked once more', { flow: Desk }],
     [
       'a tool that the step does not offer',
-      'User: a\nModel: Hm.\nUser: b\nModel calls: find_tabels {"guests": 4}',
+      'User: a\nModel: Hm.\nUser: b\nModel calls: find_tabels {"guests": 4}\nTools: none',
       `:7: Model calls: find_tabels {"guests": 4}
 The model calls a tool that the step does not offer: 'find_tabels' (flow 'Desk', step 'Ask', turn 2, call 1 of the turn).
   asked: user "b"
@@ -236,24 +246,37 @@ The model calls a tool that the step does not offer: 'find_tabels' (flow 'Desk',
 Correct the name, or find out why the conversation is at this step.`,
       { flow: Desk },
     ],
-    ['a model line too many', 'User: a\nModel: A', ':5: Model: A\nThe model was not asked for this answer'],
+    [
+      'a model line too many',
+      'User: a\nModel: A\nTools: none',
+      ':5: Model: A\nThe model was not asked for this answer',
+    ],
     [
       'a model line too many, with its place',
-      'User: a\nModel: A',
+      'User: a\nModel: A\nTools: none',
       "asks no model here.\nWhere: flow 'Tables', step 'Reserve', turn 1\n\nThe conversation so far:\n",
     ],
-    ['two scripts', 'User: a\nModel: A', ':5: Model: A\nThe set-up has a script', { flow: Desk, script: ['B'] }],
-    ['a script that is left', 'User: a', '1 reply of 1 left', { flow: Tables, script: ['B'] }],
-    ['something unknown that is given', 'Given: rain\nUser: a', ':4: Given: rain\nThe set-up does not know'],
+    [
+      'two scripts',
+      'User: a\nModel: A\nTools: none',
+      ':5: Model: A\nThe set-up has a script',
+      { flow: Desk, script: ['B'] },
+    ],
+    ['a script that is left', 'User: a\nTools: none', '1 reply of 1 left', { flow: Tables, script: ['B'] }],
+    [
+      'something unknown that is given',
+      'Given: rain\nUser: a\nTools: none',
+      ':4: Given: rain\nThe set-up does not know',
+    ],
     [
       'something given that is misspelt',
-      'Given: Rain\nUser: a',
+      'Given: Rain\nUser: a\nTools: none',
       "It has: rain, snow. Did you mean 'rain'?",
       { flow: Tables, given: { rain: {}, snow: {} } },
     ],
     [
       'something given that is nothing',
-      'Given: rain\nUser: a',
+      'Given: rain\nUser: a\nTools: none',
       ':4: Given: rain\nThe set-up must have options for this, as an object. It has null.',
       { flow: Tables, given: { rain: null } } as object as ScenarioSetup,
     ],
@@ -268,7 +291,7 @@ Correct the name, or find out why the conversation is at this step.`,
 
   test('and an error of the set-up is its cause, with the lines that made it', async () => {
     const broken = new RangeError('no such service')
-    const { scenarios } = readScenarios('Setup: ./x.js\n## A scenario\nUser: a', file)
+    const { scenarios } = readScenarios('Setup: ./x.js\n## A scenario\nUser: a\nTools: none', file)
     const setup = (): never => {
       throw broken
     }
@@ -288,7 +311,7 @@ test('a suite has a test for each scenario, which makes its own set-up', async (
   const runs: (() => Promise<void>)[] = []
   let made = 0
   scenarioSuite({
-    text: '# Tables\nSetup: ./x.js\n## One\nUser: a\n## Two\nUser: b',
+    text: '# Tables\nSetup: ./x.js\n## One\nUser: a\nTools: none\n## Two\nUser: b\nTools: none',
     file,
     setup: () => {
       made++

@@ -3,22 +3,23 @@ import type { FlowErrorCode, StepConstructor } from '../../src/index.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
-import type { ScenarioEvent, ScenarioText, ScenarioTurn } from './read-scenarios.js'
+import type { ScenarioDocument, ScenarioEvent, ScenarioText, ScenarioTurn } from './read-scenarios.js'
 import { failureAt, failureOfAll } from './scenario-failure.js'
 import type { ExpectationLine, Place } from './scenario-lines.js'
 import { ScenarioModel } from './scenario-model.js'
 import { conversationOf, givenIn, type ScenarioSetup, setupFrom } from './scenario-setup.js'
+import { misspeltNameText } from './state-names.js'
 
 /**
  * Runs a scenario.
  *
- * @param origin - The path of its file, and the line there that names the set-up, for failures.
+ * @param origin - The path of its file, the line there that names the set-up, and all scenarios of the file.
  * @param source - What the set-up module exports as `default`.
  * @throws `ExpectationError` (rejects) with the line that failed.
  */
 export async function runScenario(
   scenario: ScenarioText,
-  { file, setupPlace }: { readonly file: string; readonly setupPlace: Place },
+  { file, setupPlace, scenarios }: Pick<ScenarioDocument, 'setupPlace' | 'scenarios'> & { readonly file: string },
   source: unknown,
 ): Promise<void> {
   const unreadable = failureOfAll(scenario.problems)
@@ -32,7 +33,8 @@ export async function runScenario(
   const model = new ScenarioModel()
   const conversation = await at(scenario, () => conversationOf(setup, given, (request) => model.answer(request)))
   try {
-    for (const event of scenario.events) await runEvent(event, { conversation, model, setup, at })
+    const running = { conversation, model, setup, states: statesIn(scenarios), at }
+    for (const event of scenario.events) await runEvent(event, running)
     await at(scenario.events.at(-1) ?? scenario, () => conversation.close())
   } catch (error) {
     // The first failure counts.
@@ -77,6 +79,8 @@ interface Running {
   readonly conversation: Conversation
   readonly model: ScenarioModel
   readonly setup: ScenarioSetup
+  /** What the scenarios of the file expect of states, by the ID of the step. */
+  readonly states: ReadonlyMap<string, readonly object[]>
   readonly at: <T>(place: Place, run: () => T | Promise<T>) => Promise<T>
 }
 
@@ -96,7 +100,8 @@ async function runEvent(event: ScenarioEvent, running: Running): Promise<void> {
   })
 }
 
-async function runTurn(turn: ScenarioTurn, { conversation, model, setup, at }: Running): Promise<void> {
+async function runTurn(turn: ScenarioTurn, running: Running): Promise<void> {
+  const { conversation, model, at } = running
   model.begin(turn.model)
   const { success } = await conversation.say(turn.text).catch((error: unknown) =>
     at(model.wrong ?? turn, () => {
@@ -109,7 +114,7 @@ async function runTurn(turn: ScenarioTurn, { conversation, model, setup, at }: R
   // The code comes first: it says why the reply is what it is.
   const others = turn.expectations.filter((line) => line !== failure)
   for (const line of failure === undefined ? others : [failure, ...others])
-    await at(line, () => check(line, conversation, setup, code))
+    await at(line, () => check(line, running, code))
   const { left } = model
   if (left !== undefined) {
     const problem =
@@ -121,8 +126,7 @@ async function runTurn(turn: ScenarioTurn, { conversation, model, setup, at }: R
 /** Checks one line of what is expected. */
 async function check(
   line: ExpectationLine,
-  conversation: Conversation,
-  setup: ScenarioSetup,
+  { conversation, setup, states }: Running,
   failure: FlowErrorCode | undefined,
 ): Promise<void> {
   switch (line.kind) {
@@ -140,7 +144,7 @@ async function check(
       conversation.expectStep(line.step)
       return
     case 'state':
-      conversation.expectState(stepNamed(conversation, setup, line.step), line.part)
+      checkState(conversation, stepNamed(conversation, setup, line.step), line.part, states.get(line.step) ?? [])
       return
     case 'tools':
       conversation.expectToolCalls(line.names)
@@ -154,6 +158,28 @@ async function check(
     default:
       line satisfies never
   }
+}
+
+/** What scenarios expect of states, by the ID of the step. */
+function statesIn(scenarios: readonly ScenarioText[]): Map<string, object[]> {
+  const states = new Map<string, object[]>()
+  const turns = scenarios.flatMap(({ events }) => events).filter((event) => event.kind === 'turn')
+  for (const line of turns.flatMap(({ expectations }) => expectations)) {
+    if (line.kind === 'state') states.set(line.step, [...(states.get(line.step) ?? []), line.part])
+  }
+  return states
+}
+
+/** @param expected - What scenarios expect of this state. */
+function checkState(
+  conversation: Conversation,
+  step: StepConstructor,
+  part: object,
+  expected: readonly object[],
+): void {
+  conversation.expectState(step, part)
+  const problem = misspeltNameText(part, [new step().initialState(), ...conversation.statesOf(step), ...expected])
+  if (problem !== undefined) conversation.fail(problem)
 }
 
 /** In words for people who do not program: an expected RegExp would show as a pattern. */

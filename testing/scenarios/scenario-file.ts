@@ -48,7 +48,7 @@ export function readScenarios(text: string, file: string): ScenarioFile {
     scenarios: scenarios.map((scenario) => ({
       title: scenario.title,
       line: scenario.line,
-      run: (source) => runScenario(scenario, { file, setupPlace }, source),
+      run: (source) => runScenario(scenario, { file, setupPlace, scenarios }, source),
     })),
   }
 }

@@ -182,7 +182,6 @@ describe('expectAsked', () => {
       step: 'Confirm',
     })
     model.expectAsked({ step: 'Talk', call: 1 })
-    model.expectAsked({})
   })
 
   test('reports all differences', async () => {
@@ -198,9 +197,15 @@ describe('expectAsked', () => {
     `)
   })
 
-  test('reports a call that there was not', async () => {
+  test('refuses an expectation of nothing', () => {
     expect(() => new ScriptedModel([]).expectAsked({})).toThrow(
-      'Expected the model to be asked, but it was not asked at all.',
+      'expectAsked would check nothing of the request, because {} names no part of it: system, user,',
+    )
+  })
+
+  test('reports a call that there was not', async () => {
+    expect(() => new ScriptedModel([]).expectAsked({ call: 1 })).toThrow(
+      'Expected the model to be asked 1 time, but it was not asked at all.',
     )
     const model = await asked()
     expect(() => model.expectAsked({ call: 3 })).toThrow(

@@ -40,6 +40,12 @@ const names: Readonly<Record<keyof ExpectedRequest, true>> = {
 export function checkAsked(requests: readonly RecordedRequest[], expected: ExpectedRequest): void {
   const misspelt = unknownNameText('expectAsked', expected, names)
   if (misspelt !== undefined) throw new ExpectationError(misspelt)
+  if (Object.keys(expected).length === 0) {
+    const parts = list(Object.keys(names))
+    throw new ExpectationError(
+      `expectAsked would check nothing of the request, because {} names no part of it: ${parts}.`,
+    )
+  }
   const { call } = expected
   const request = call === undefined ? requests.at(-1) : requests[call - 1]
   if (request === undefined) {

@@ -260,7 +260,13 @@ function responseOf(
   if (refusal !== undefined) parts.push({ type: 'text', text: refusal })
   for (const { name, input = {}, invalidInput, id } of toolCalls) {
     const invalid = invalidInput === undefined ? {} : { invalidInput }
-    parts.push({ type: 'tool-call', toolCallId: id ?? newCallId(), toolName: name, input: input as JsonValue, ...invalid })
+    parts.push({
+      type: 'tool-call',
+      toolCallId: id ?? newCallId(),
+      toolName: name,
+      input: input as JsonValue,
+      ...invalid,
+    })
   }
   const reason = finishReason ?? (refusal === undefined ? undefined : 'content-filter')
   return {

@@ -333,14 +333,24 @@ describe('a test and a page that do not fit', () => {
     `)
   })
 
-  test('an entry is not a turn', async () => {
-    expect(await endOf([{ replay: 'Hello' } as never], ['Hi'])).toMatchInlineSnapshot(`
-      "The script of the flow service has no turn for request 1, flow 'Words', a new session, message "Hi": it says {"replay":"Hello"}.
-      A turn is a text, { reply }, { failure }, { networkError: true } or { body }."
-    `)
-    expect(await endOf([{ reply: 'a', failure: 'TOOL_ERROR' } as never], ['Hi'])).toMatchInlineSnapshot(`
-      "The script of the flow service has no turn for request 1, flow 'Words', a new session, message "Hi": it says {"reply":"a","failure":"TOOL_ERROR"}.
-      A turn is a text, { reply }, { failure }, { networkError: true } or { body }."
-    `)
+  test('a function returns a failure without such a code', async () => {
+    expect(await endOf(() => ({ failure: 'SESSION_CONFLCT' }) as never, ['Hi'])).toContain(
+      'The failure is a code, or a FlowError: there is no error code "SESSION_CONFLCT".',
+    )
+  })
+
+  test.each([
+    [{ replay: 'Hello' }, 'A turn is a text, { reply }, { failure }, { networkError: true } or { body }.'],
+    [{ reply: 'a', failure: 'TOOL_ERROR' }, 'A turn is a text, { reply }, { failure },'],
+    [
+      { failure: 'SESSION_CONFLCT' },
+      /there is no error code "SESSION_CONFLCT"\. .* Did you mean 'SESSION_CONFLICT'\?$/,
+    ],
+    [{ reply: 'a', complete: true }, "A turn with reply has no 'complete'. It may have reply, takenBack, completed,"],
+    [undefined, 'turn 2 of the script is undefined. A turn is a text,'],
+  ])('an entry is not a turn, which is refused before any request: %j', (turn, problem) => {
+    const make = () => flowServiceHandlers(['Hello', turn as never])
+    expect(make).toThrow(/^flowServiceHandlers: turn 2 of the script is /)
+    expect(make).toThrow(problem)
   })
 })

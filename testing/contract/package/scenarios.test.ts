@@ -52,6 +52,7 @@ const broken = `${scenarios}
 ## The flow breaks
 
 - User: Hi
+- Bot: What is your name?
 - User:
 `
 
@@ -72,6 +73,29 @@ describe('turnkeeper scenarios', () => {
     expect({ failed, output }).toEqual({
       failed: false,
       output: 'a.scenario.md\n  ok      Someone says hello\n\n1 passed, 0 failed\n',
+    })
+  })
+
+  test('lists what it passed over: other names, links, packages, and a folder without scenarios', () => {
+    const files = {
+      'a/a.scenario.md': scenarios.replace('./', '../'),
+      'a/desk.scenarios.md': scenarios,
+      'a/node_modules/b/b.scenario.md': scenarios,
+      'c/notes.md': '',
+    }
+    const { failed, output } = turnkeeper('passed-over', files, 'scenarios', 'a', 'c')
+    expect({ failed, output }).toEqual({
+      failed: false,
+      output: `a/a.scenario.md
+  ok      Someone says hello
+
+Passed over (files run if they end in .scenario.md; links to folders, and node_modules, are not searched):
+  a/desk.scenarios.md
+  a/node_modules/b/b.scenario.md
+  c
+
+1 passed, 0 failed
+`,
     })
   })
 
@@ -107,7 +131,7 @@ describe('turnkeeper scenarios', () => {
 
         FAILED  The flow breaks
 
-          a/b/broken.scenario.md:22: - User:
+          a/b/broken.scenario.md:23: - User:
           The turn "" failed with FLOW_ERROR: no name
             at AskName.run (<folder>/greeting.setup.mjs:7:36)
           Where: flow 'Greeting', step 'AskName', turn 2

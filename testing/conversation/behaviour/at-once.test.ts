@@ -370,8 +370,11 @@ describe('outcomes that are not the expected ones', () => {
       'Message 2, "a": Expected its own turn, but it got the reply of another message.',
     )
     await conversation.atOnce(['b', 'c'])
-    expect(() => conversation.expectReplies(['Two.', {}])).toThrow(
+    expect(() => conversation.expectReplies(['Two.', { replayed: false }])).toThrow(
       'Message 2, "c": The turn "c" failed with SESSION_BUSY',
+    )
+    expect(() => conversation.expectReplies(['Two.', {}])).toThrow(
+      'expectReplies would check nothing of a message whose outcome is {}: write its reply, { code } or { replayed }',
     )
     conversation.expectReplies(['Two.', { code: 'SESSION_BUSY' }])
   })

@@ -47,6 +47,10 @@ export function outcomesProblem(
     outcomeNames,
   )
   if (misspelt !== undefined) return { text: misspelt }
+  if (expected.some((outcome) => !isWholeReply(outcome) && Object.keys(outcome).length === 0)) {
+    const advice = 'write its reply, { code } or { replayed }; /(?:)/ fits any reply.'
+    return { text: `expectReplies would check nothing of a message whose outcome is {}: ${advice}` }
+  }
   for (const [index, turn] of turns.entries()) {
     const problem = outcomeProblem(turn, expected[index] as ExpectedOutcome)
     if (problem !== undefined) {
