@@ -52,13 +52,24 @@ export interface Plan {
   readonly actions: readonly PlannedAction[]
 }
 
-/** A `pick` that uses these numbers, and starts again at their end. */
+/** A `pick` that uses these numbers, and after them those of a generator that begins with them. */
 export function picker(numbers: readonly number[]): ActorView['pick'] {
   let used = 0
+  let state = numbers.reduce(mixed, 0)
+  function generated(): number {
+    state = mixed(state, 0)
+    // The lower bits of such a generator repeat soon.
+    return state >>> 16
+  }
   return function pick<Choice>(choices: readonly Choice[]): Choice {
-    const number = numbers[used++ % numbers.length] ?? 0
+    const number = numbers[used++] ?? generated()
     return choices[number % choices.length] as Choice
   }
+}
+
+/** One step of a linear congruential generator, with the numbers of Knuth and Lewis for 32 bits. */
+function mixed(state: number, number: number): number {
+  return (Math.imul(state + number, 1_664_525) + 1_013_904_223) >>> 0
 }
 
 /** Sends short texts, like a user without instructions. */

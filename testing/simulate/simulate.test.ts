@@ -727,6 +727,128 @@ describe('a conversation that cannot go on', () => {
   })
 })
 
+describe('a flow with tools', () => {
+  /** A step whose model calls a tool for ever, if it only ever picks the call. */
+  class Order extends Step<{ order?: string }> {
+    static override readonly id = 'Order'
+    override tools() {
+      return [
+        tool({
+          name: 'find_order',
+          description: 'Finds an order.',
+          execute: async (): Promise<{ order: string }> => {
+            throw new Error('no database')
+          },
+        }),
+      ]
+    }
+  }
+  class Orders extends Flow {
+    static override readonly id = 'Orders'
+    override model() {
+      return { provider: 'openai', name: 'gpt-5-mini' }
+    }
+    override steps(): StepConstructor[] {
+      return [Order]
+    }
+  }
+  const find = { toolCalls: [{ name: 'find_order' }] }
+  const model: SimulateOptions['model'] = (_request, pick) => pick([find, 'All right.'])
+
+  test('passes with a model that picks', async () => {
+    const result = await simulate(Orders, { model, tools: { find_order: { order: 'A-1' } } })
+    expect(result.conversations).toBe(100)
+  })
+
+  test('has the limits, the config, the owner and the rule for failed turns that it is given', async () => {
+    const seen: unknown[] = []
+    const calls: string[] = []
+    await simulate(Orders, {
+      ...calm,
+      seeds: 20,
+      model: ({ messages }) => (messages.length < 2 ? 'Which order?' : find),
+      tools: { find_order: (_args, turn) => calls.push(turn.session.id) },
+      limits: { maxModelCallsPerTurn: 2 },
+      onTurnError: 'rollback',
+      config: { language: 'en' },
+      owner: 'ada',
+      mayFail: ['LIMIT_EXCEEDED'],
+      invariants: {
+        see: ({ owner, flow, runStatus }, transcript) => {
+          seen.push({ owner, config: flow.context.config, runStatus, code: transcript.at(-1)?.code })
+        },
+      },
+    })
+    const session = { owner: 'ada', config: { language: 'en' }, runStatus: 'running' }
+    expect(seen).toContainEqual({ ...session, code: undefined })
+    expect(seen).toContainEqual({ ...session, code: 'LIMIT_EXCEEDED' })
+    expect(calls.length).toBeGreaterThan(10)
+  })
+
+  test.each<[string, SimulateOptions['tools'], string]>([
+    ['a list of results', { find_order: ['A-1'] as never }, 'a list of results would be used up'],
+    [
+      'a tool that no step offers',
+      { find_odrer: 'A-1' },
+      'with the name of a double: find_odrer.\n  tools offered: find_order',
+    ],
+  ])('refuses a double for %s', async (_title, tools, message) => {
+    await expect(simulate(Orders, { seeds: 3, tools, mayFail: ['TOOL_ERROR'] })).rejects.toThrow(message)
+  })
+})
+
+test('an invariant gets the states of steps by their class', async () => {
+  const names: unknown[] = []
+  const blank = await failureOf(Onboarding, {
+    invariants: {
+      'nobody is asked more than twice': (_document, _transcript, stateOf) => {
+        names.push(stateOf(AskName).name)
+        return stateOf(Confirm).asked <= 2
+      },
+    },
+  })
+  expect(blank).toContain('breaks a promise: nobody is asked more than twice.')
+  expect(names).toEqual(expect.arrayContaining([undefined, 'Ada']))
+})
+
+test('nothing is logged, not by the shorter conversations either', async () => {
+  class Loud extends AskName {
+    override run(turn: Turn) {
+      turn.log.error('loud')
+      if (!turn.entered) throw new Error('no database')
+      return reply('What is your name?')
+    }
+  }
+  const logged = (['log', 'info', 'warn', 'error'] as const).map((level) => vi.spyOn(console, level))
+  expect(
+    await failureOf(
+      class extends Flow {
+        static override readonly id = 'Loudly'
+        override steps() {
+          return [Loud]
+        }
+      },
+    ),
+  ).toContain('failed with FLOW_ERROR')
+  for (const level of logged) expect(level).not.toHaveBeenCalled()
+})
+
+test('a simulation that is not awaited is an unhandled rejection, which every runner reports', async () => {
+  const ofRunner = process.rawListeners('unhandledRejection') as NodeJS.UnhandledRejectionListener[]
+  process.removeAllListeners('unhandledRejection')
+  try {
+    const rejected = new Promise((resolve) => process.once('unhandledRejection', resolve))
+    void simulate(Onboarding, { seeds: 1 })
+    expect(await rejected).toMatchObject({
+      message: expect.stringMatching(
+        /^simulate\(\) was not awaited: await simulate\(Onboarding, \.\.\.\)\.\n {2}called at .*simulate\.test\.ts:\d+/,
+      ),
+    })
+  } finally {
+    for (const listener of ofRunner) process.on('unhandledRejection', listener)
+  }
+})
+
 describe('what cannot be simulated', () => {
   test('is reported: with a bound that is not a number', async () => {
     const hangAfterMs = '30s' as unknown as number

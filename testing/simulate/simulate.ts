@@ -1,26 +1,18 @@
 /**
  * Random users, faults and schedules against a flow, and the shortest conversation that violates a promise, as test
- * code. `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts`
- * has what holds for every flow.
+ * code. What runs it, `simulate/run-simulation.ts`, is loaded when it is called: most test files do not simulate.
  */
-
-import type { FlowConstructor, FlowErrorCode, FlowServices, ModelRequest, SessionStore } from '../../src/index.js'
-import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
-import { shownValue } from '../../src/util/shown-value.js'
-import { thrownText } from '../expectations/author-frames.js'
-import { count, ExpectationError, show } from '../expectations/expectation-error.js'
-import { isListOf } from '../expectations/value-kinds.js'
+import type { FlowConstructor, FlowErrorCode, ModelRequest, SessionStore } from '../../src/index.js'
+import { ObservedPromise } from '../../src/util/observed-promise.js'
+import { callPlace, placeText } from '../expectations/call-place.js'
+import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
-import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
-import { plansOf } from './draw-plans.js'
-import { type Actor, type ActorView, anyone, type Plan } from './plan.js'
-import type { Violation } from './promises.js'
-import type { Invariant } from './simulated-turn.js'
-import { SimulatedWorld } from './simulated-world.js'
-import { testCode } from './test-code.js'
+import { inNextTask } from '../virtual-clock/real-time.js'
+import type { Actor, ActorView } from './plan.js'
+import type { Invariant, SimulationSurroundings } from './simulated-turn.js'
 
 /** The options of {@link simulate}. Everything is optional. */
-export interface SimulateOptions {
+export interface SimulateOptions extends SimulationSurroundings {
   /** How many conversations, with the seeds 1, 2, 3 and so on; or the seeds themselves. Default 100. */
   readonly seeds?: number | readonly number[]
   /** The users; one of them is chosen for each turn. Default: one that sends short texts from a list. */
@@ -42,8 +34,6 @@ export interface SimulateOptions {
    * `'TURN_SUPERSEDED'` here, one whose `busy` is `'reject'` needs `'SESSION_BUSY'`. Default: none.
    */
   readonly mayFail?: readonly FlowErrorCode[]
-  /** Makes the `services` of one conversation. Default: none. */
-  readonly services?: () => FlowServices
   /** Wraps the memory store in another store. Default: no wrapper. */
   readonly wrapStore?: (store: SessionStore) => SessionStore
   /**
@@ -51,21 +41,6 @@ export interface SimulateOptions {
    * `Infinity`: never. Default 2 000.
    */
   readonly hangAfterMs?: number
-}
-
-const optionNames: OptionNames<SimulateOptions> = {
-  seeds: true,
-  actors: true,
-  invariants: true,
-  model: true,
-  maxActions: true,
-  faults: true,
-  restarts: true,
-  together: true,
-  mayFail: true,
-  services: true,
-  wrapStore: true,
-  hangAfterMs: true,
 }
 
 /** The size of a simulation without a failure: a small number means that little was tried. */
@@ -101,138 +76,17 @@ export interface SimulationResult {
  * })
  * ```
  */
-export async function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
-  const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
-  const { actors = [anyone], invariants = {}, mayFail = [], services, hangAfterMs = defaultHangAfterMs } = options
-  checkOptionNames('simulate', options, optionNames)
-  checkNumber('simulate', 'hangAfterMs', hangAfterMs)
-  const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : listedSeeds(seeds)
-  if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
-  const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
-  const fc = await fastCheck()
-  const plans = plansOf(fc, { maxActions, faults, restarts, together })
-  const worldOptions = { actors, invariants, mayFail, services, model, wrapStore, hangAfterMs }
-  const result = { conversations: 0, turns: 0, disturbed: 0, together: 0, completed: 0 }
-  for (const seed of seedList) {
-    let failed: Failed | undefined
-    let shrunk = -1
-    const property = fc.asyncProperty(plans, async (plan: Plan) => {
-      // A shorter one would hang as well, each for as long.
-      if (failed?.world?.isHanging === true) return true
-      const played = await play(() => new SimulatedWorld(flow, worldOptions), plan)
-      if (played.failed === undefined) {
-        if (failed === undefined) add(result, played.world)
-        return true
-      }
-      // The last one that fails is the shortest.
-      failed = played.failed
-      shrunk++
-      return false
-    })
-    const run = await fc.check(property, { seed, numRuns: 1 })
-    if (failed !== undefined) {
-      const { cause } = failed
-      throw new ExpectationError(failureText(flow, seed, shrunk, failed, options), cause === undefined ? {} : { cause })
-    }
-    // What fast-check itself threw.
-    if (run.failed) throw new ExpectationError(`Seed ${seed} cannot be simulated.`, { cause: run.errorInstance })
-  }
+export function simulate(flow: FlowConstructor, options: SimulateOptions = {}): Promise<SimulationResult> {
+  const called = placeText('called', callPlace())
+  const result = ObservedPromise.of(load().then(({ runSimulation }) => runSimulation(flow, options)))
+  inNextTask(() => {
+    if (result.isObserved) return
+    // Nobody would notice what it finds: the runner reports a rejection that nobody handles.
+    void Promise.reject(new ExpectationError(`simulate() was not awaited: await simulate(${flow.name}, ...).${called}`))
+  })
   return result
 }
 
-/** The seeds 1, 2, 3 and so on. */
-function countedSeeds(count: number): readonly number[] {
-  checkNumber('simulate', 'seeds', count, { min: 1, whole: true, finite: true })
-  return Array.from({ length: count }, (_, index) => index + 1)
-}
-
-function listedSeeds(seeds: readonly number[]): readonly number[] {
-  if (!isListOf(seeds, Number.isSafeInteger)) {
-    throw invalidInput(
-      `simulate: seeds must be a number of conversations, or a list of seeds, which are whole numbers; got ${Array.isArray(seeds) ? show(seeds, 100) : shownValue(seeds)}.`,
-    )
-  }
-  if (seeds.length === 0) throw invalidInput('simulate: seeds must have at least one seed.')
-  return seeds
-}
-
-/** A conversation that broke a promise, or that could not go on. */
-interface Failed {
-  /** `undefined` if it could not be made. */
-  readonly world: SimulatedWorld | undefined
-  readonly violation?: Violation
-  /** What was thrown, if no promise was broken. */
-  readonly cause?: unknown
-}
-
-async function play(
-  make: () => SimulatedWorld,
-  plan: Plan,
-): Promise<{ readonly world: SimulatedWorld; readonly failed?: never } | { readonly failed: Failed }> {
-  let world: SimulatedWorld | undefined
-  try {
-    world = make()
-    const violation = await world.play(plan)
-    return violation === undefined ? { world } : { failed: { world, violation } }
-  } catch (cause) {
-    return { failed: { world, cause } }
-  }
-}
-
-async function fastCheck(): Promise<typeof import('fast-check')> {
-  try {
-    return await import('fast-check')
-  } catch (cause) {
-    throw new ExpectationError(
-      'simulate() needs fast-check, which is not installed: npm install --save-dev fast-check',
-      {
-        cause,
-      },
-    )
-  }
-}
-
-function add(result: { -readonly [Key in keyof SimulationResult]: number }, { transcript }: SimulatedWorld): void {
-  result.conversations++
-  for (const { disturbed, together, completed, success } of transcript) {
-    result.turns++
-    if (disturbed) result.disturbed++
-    if (together) result.together++
-    if (completed && success) result.completed++
-  }
-}
-
-function failureText(
-  flow: FlowConstructor,
-  seed: number,
-  shrunk: number,
-  failed: Failed,
-  { services, wrapStore }: SimulateOptions,
-): string {
-  const { world, violation } = failed
-  const text = violation?.text ?? thrownTextOf(failed.cause)
-  const what = violation === undefined ? 'cannot go on' : `breaks a promise: ${violation.promise}`
-  const here = violation === undefined ? 'Here it cannot go on:' : `Here it breaks: ${violation.promise}.`
-  const noFurther = world?.isHanging === true ? ', and no further because it hangs' : ''
-  const lines = [
-    `A conversation with flow '${flow.id}' ${what}.`,
-    ...text.split('\n').map((line) => `  ${line}`),
-    '',
-    `Seed ${seed}, shortened ${count(shrunk, 'time')}${noFurther}. To repeat it alone: simulate(${flow.name}, { ..., seeds: [${seed}] })`,
-  ]
-  if (world === undefined) return lines.join('\n')
-  const code = testCode(world.played, {
-    flow: flow.name,
-    script: world.script,
-    providers: [...world.providers],
-    hasServices: services !== undefined,
-    hasStore: wrapStore !== undefined,
-    broken: `${here} ${text}`,
-  })
-  return [...lines, '', 'The shortest conversation found, as a test:', '', code].join('\n')
-}
-
-/** What was thrown in a conversation, with the line of the author's code. */
-function thrownTextOf(cause: unknown): string {
-  return ExpectationError.isInstance(cause) ? cause.message : thrownText(cause)
+function load(): Promise<typeof import('./run-simulation.js')> {
+  return import('./run-simulation.js')
 }

@@ -1,6 +1,27 @@
-/** What happened in a simulated conversation. Types only. */
-import type { ExecuteResult, FlowErrorCode, SessionDocument } from '../../src/index.js'
+/** What a simulated conversation is given, and what happened in it. */
+import type {
+  ExecuteResult,
+  FlowErrorCode,
+  FlowServices,
+  SessionDocument,
+  StateOf,
+  StepConstructor,
+} from '../../src/index.js'
+import type { ConversationOptions } from '../conversation/conversation-options.js'
+import type { ToolDouble } from '../tool-doubles/tool-doubles.js'
 import type { PlannedFault } from './plan.js'
+
+/** What an author may say about the surroundings of a simulated conversation. */
+export interface SimulationSurroundings
+  extends Pick<ConversationOptions, 'limits' | 'onTurnError' | 'config' | 'owner'> {
+  /** Makes the `services` of one conversation. Default: none. */
+  readonly services?: (() => FlowServices) | undefined
+  /**
+   * Doubles for tools, by name: a value or a function for every call. A list of results would be used up. Default: the
+   * tools run themselves.
+   */
+  readonly tools?: Readonly<Record<string, Exclude<ToolDouble, readonly unknown[]>>>
+}
 
 /** One turn of a simulated conversation. @inline */
 export interface SimulatedTurn {
@@ -27,8 +48,14 @@ export interface SimulatedTurn {
  *
  * @param document - The session that answered last, as it is stored.
  * @param transcript - Every turn so far, in the order in which they were answered.
+ * @param stateOf - Returns the stored state of a step, by its class; what its `initialState()` returns if none is
+ * stored.
  */
-export type Invariant = (document: SessionDocument, transcript: readonly SimulatedTurn[]) => unknown
+export type Invariant = (
+  document: SessionDocument,
+  transcript: readonly SimulatedTurn[],
+  stateOf: <Target extends StepConstructor>(step: Target) => Readonly<StateOf<Target>>,
+) => unknown
 
 /** What happened, for the test code that repeats it. */
 export type PlayedAction =

@@ -7,12 +7,15 @@ import {
   type ExecuteResult,
   type FlowConstructor,
   FlowEngine,
+  type FlowEngineOptions,
   type FlowErrorCode,
-  type FlowServices,
+  type FlowLogger,
+  type FlowRunInput,
   MemorySessionStore,
   type ModelRequest,
   type SessionDocument,
   type SessionStore,
+  type StepConstructor,
 } from '../../src/index.js'
 import type { IdKind } from '../conversation/world/conversation-data.js'
 import { fixedRandom } from '../conversation/world/conversation-engines.js'
@@ -21,19 +24,25 @@ import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { type Actor, type ActorView, type Plan, type PlannedAction, type PlannedSpeech, picker } from './plan.js'
 import { Promises, type Violation } from './promises.js'
-import { type Invariant, type PlayedAction, type SimulatedTurn, turnOf } from './simulated-turn.js'
+import {
+  type Invariant,
+  type PlayedAction,
+  type SimulatedTurn,
+  type SimulationSurroundings,
+  turnOf,
+} from './simulated-turn.js'
 
 /** What all conversations of a simulation share. */
-export interface WorldOptions {
+export interface WorldOptions extends SimulationSurroundings {
   readonly actors: readonly Actor[]
   readonly invariants: Readonly<Record<string, Invariant>>
   readonly model: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
   readonly mayFail: readonly FlowErrorCode[]
-  readonly services: (() => FlowServices) | undefined
   readonly wrapStore: (store: SessionStore) => SessionStore
   readonly hangAfterMs: number
 }
@@ -52,7 +61,8 @@ export class SimulatedWorld {
   readonly #options: WorldOptions
   readonly #world: ConversationWorld
   readonly #promises: Promises
-  readonly #services: { readonly services?: FlowServices }
+  readonly #engineOptions: Pick<FlowEngineOptions, 'services' | 'limits' | 'onTurnError' | 'logger'>
+  readonly #input: Pick<FlowRunInput, 'config' | 'owner'>
   #sessionId = ''
   #ids = 0
   /** The last turn that an engine made an ID for. */
@@ -65,10 +75,17 @@ export class SimulatedWorld {
     this.#flow = instrumentFlow(flow, { onModel: ({ provider }) => void this.providers.add(provider) })
     const backing = new Map<string, SessionDocument>()
     const clock = new VirtualClock()
-    const { services } = options
-    this.#services = services === undefined ? {} : { services: services() }
+    const { services, limits, onTurnError, tools = {}, config, owner } = options
+    this.#engineOptions = {
+      ...(services === undefined ? {} : { services: services() }),
+      ...(limits === undefined ? {} : { limits }),
+      ...(onTurnError === undefined ? {} : { onTurnError }),
+      logger: silent,
+    }
+    this.#input = { ...(config === undefined ? {} : { config }), ...(owner === undefined ? {} : { owner }) }
     this.#world = new ConversationWorld(this.#flow, {
-      ...this.#services,
+      ...this.#engineOptions,
+      tools,
       clock,
       hangAfterMs: options.hangAfterMs,
       generateId: (kind) => this.#newId(kind),
@@ -79,6 +96,11 @@ export class SimulatedWorld {
         return reply
       },
     })
+  }
+
+  /** The doubles, and the tools that steps have offered. */
+  get tools(): ToolDoubles {
+    return this.#world.tools
   }
 
   /**
@@ -167,9 +189,10 @@ export class SimulatedWorld {
     const resolve = (): ConversationWorld['model'] => this.#world.model
     const flow = instrumentFlow(this.#flow, {
       onModel: ({ provider }) => engine.registerProvider({ provider, resolve }),
+      replaceTools: (offered) => this.#world.tools.replace(offered),
     })
     const engine: FlowEngine = new FlowEngine({
-      ...this.#services,
+      ...this.#engineOptions,
       flows: [flow],
       sessionStore,
       clock: this.#world.clock,
@@ -201,7 +224,7 @@ export class SimulatedWorld {
     sessionId: string,
   ): { readonly turnId: string; readonly executing: Promise<ExecuteResult> } {
     this.#turnId = ''
-    const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId })
+    const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId, ...this.#input })
     return { turnId: this.#turnId, executing }
   }
 
@@ -231,7 +254,11 @@ export class SimulatedWorld {
     const document = documents.get(this.#sessionId)
     if (document === undefined || last.length === 0) return undefined
     for (const [promise, holds] of Object.entries(this.#options.invariants)) {
-      const violation = await this.#violationOf(promise, async () => holds(document, this.transcript))
+      const stateOf = (step: StepConstructor): object =>
+        document.flow.steps[step.id]?.state ?? new step().initialState()
+      const violation = await this.#violationOf(promise, async () => {
+        return holds(document, this.transcript, stateOf as Parameters<Invariant>[2])
+      })
       if (violation !== undefined) return violation
     }
     return undefined
@@ -254,6 +281,14 @@ export class SimulatedWorld {
       return { promise, text: messageOf(error) }
     }
   }
+}
+
+/** A simulation fails with everything that is worth reading: what its conversations log would hide it. */
+const silent: FlowLogger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
 }
 
 function messageOf(error: unknown): string {

@@ -12,7 +12,8 @@ export interface TestCodeOptions {
   readonly script: readonly ScriptedReply[]
   /** The providers that the flow names. */
   readonly providers: readonly string[]
-  readonly hasServices: boolean
+  /** The options of the simulation that a conversation has under the same names. */
+  readonly given: readonly string[]
   /** Whether the store was wrapped. */
   readonly hasStore: boolean
   /** The failure at the end. */
@@ -21,11 +22,8 @@ export interface TestCodeOptions {
 
 /** The lines of a test. */
 export function testCode(actions: readonly PlayedAction[], options: TestCodeOptions): string {
-  const { flow, script, hasServices, hasStore } = options
-  const given = [
-    ...(script.length === 0 ? [] : [`script: [${script.map(replyCode).join(', ')}]`]),
-    ...(hasServices ? ['services'] : []),
-  ]
+  const { flow, script, hasStore } = options
+  const given = [...(script.length === 0 ? [] : [`script: [${script.map(replyCode).join(', ')}]`]), ...options.given]
   const needsEngine = actions[0]?.kind !== 'say' || actions[0].faults.length > 0
   return [
     ...(hasStore ? ['// The store was wrapped: give the conversation one like it, with createStore.'] : []),
@@ -58,7 +56,7 @@ function faultCode({ operation, effect, times }: PlannedFault): string {
 
 function togetherCode(
   { said, elsewhere, delays }: Extract<PlayedAction, { kind: 'together' }>,
-  { flow, providers, hasServices }: TestCodeOptions,
+  { flow, providers, given }: TestCodeOptions,
 ): string[] {
   const late = delays.flatMap((ms, index) => {
     if (ms === 0) return []
@@ -67,13 +65,14 @@ function togetherCode(
   })
   const models = providers.map((provider) => `{ provider: ${codeOf(provider)}, resolve: () => conversation.model }`)
   const fields = [
-    `flows: [${flow}]`,
+    given.includes('tools') ? `flows: [conversation.tools.replaceIn(${flow})]` : `flows: [${flow}]`,
     'sessionStore: conversation.store',
     'clock: conversation.clock',
     // A conversation waits half of the maximum between two attempts.
     ...(models.length === 0 ? [] : [`providers: [${models.join(', ')}]`, 'random: () => 0.5']),
-    ...(hasServices ? ['services'] : []),
+    ...given.filter((name) => ['services', 'limits', 'onTurnError'].includes(name)),
   ]
+  const input = ['', ...given.filter((name) => ['config', 'owner'].includes(name))].join(', ')
   const engines = ['conversation.engine', elsewhere ? 'elsewhere' : 'conversation.engine']
   return [
     ...(elsewhere ? [`const elsewhere = new FlowEngine({ ${fields.join(', ')} })`] : []),
@@ -81,7 +80,7 @@ function togetherCode(
     'await conversation.clock.runUntil(',
     '  Promise.all([',
     ...said.map((text, index) => {
-      return `    ${engines[index]}.execute({ flowName: ${flow}.id, userMessage: ${codeOf(text)}, sessionId: conversation.sessionId }),`
+      return `    ${engines[index]}.execute({ flowName: ${flow}.id, userMessage: ${codeOf(text)}, sessionId: conversation.sessionId${input} }),`
     }),
     '  ]),',
     ')',
