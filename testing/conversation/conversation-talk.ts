@@ -240,6 +240,7 @@ export class ConversationTalk {
     this.record.requireExpected(this.world.tools)
     for (const fork of this.#forks) fork.requireExpectedFork()
     const made = placeText('the conversation was made', this.world.made)
+    this.record.requireNothingLeft(() => this.world.engines.assertListeners(), made)
     for (const part of [this.world.model, this.world.tools])
       this.record.requireNothingLeft(() => part.assertDone(), made)
     this.record.requireNothingLeft(() => this.world.engines.assertFaultsUsed(), made)
@@ -352,7 +353,8 @@ export class ConversationTalk {
 
   /** Fails if the script or a double does not fit, or the flow did not wait for an effect. */
   #requireFit(): void {
-    this.record.requireNo(this.world.model.complaint ?? this.world.tools.complaint)
+    const { model, tools, answeredAssertion } = this.world
+    this.record.requireNo(model.complaint ?? tools.complaint ?? answeredAssertion)
     this.record.check(this.world.effects.awaitProblem(this.record.turns))
   }
 }

@@ -4,6 +4,7 @@
  * belong to the flow's own classes. Conversations and tool doubles use it.
  */
 import {
+  type AnyFlowError,
   type BaseStep,
   End,
   EndStep,
@@ -27,6 +28,8 @@ export interface FlowInstruments {
   replaceTools?(offered: readonly Tool[]): readonly Tool[]
   /** Called with the turn, before code of the flow or of a step gets it; often more than once. */
   onTurn?(turn: Turn): void
+  /** Called with an error for which the flow's `onError` answered. */
+  onAnsweredError?(error: AnyFlowError): void
 }
 
 /** The same flow, instrumented. */
@@ -51,6 +54,7 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
     // The engine does more for a flow that has these hooks.
     const hooks = (['onMessage', 'onError'] as const).filter((hook) => flow[hook] !== Flow.prototype[hook])
     watchTurn(flow, hooks, instruments)
+    if (hooks.includes('onError')) watchAnswers(flow, instruments)
     const original = flow.steps
     flow.steps = () => {
       const listed = original.call(flow)
@@ -87,6 +91,16 @@ function watchTurn(part: Flow | BaseStep, hooks: readonly string[], { onTurn }: 
       onTurn(args.at(-1) as Turn)
       return original?.apply(part, args as unknown[])
     }
+  }
+}
+
+function watchAnswers(flow: Flow, { onAnsweredError }: FlowInstruments): void {
+  if (onAnsweredError === undefined) return
+  const { onError } = flow
+  flow.onError = async (error, turn) => {
+    const answer = await onError.call(flow, error, turn)
+    if (answer !== undefined) onAnsweredError(error)
+    return answer
   }
 }
 

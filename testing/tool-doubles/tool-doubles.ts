@@ -4,6 +4,7 @@
  */
 import type { FlowConstructor, JsonObject, JsonValue, Tool, ToolCall, Transition, Turn } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { failedAssertionIn, thrownFailure } from '../expectations/failed-assertion.js'
 import type { NotAList } from '../expectations/not-a-list.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
 import { withExecute } from './with-execute.js'
@@ -80,7 +81,7 @@ export class ToolDoubles {
     )
   }
 
-  /** The first call that had no result left, or `undefined`. */
+  /** The first call that had no result left, or in which an assertion failed; `undefined` if there is none. */
   get complaint(): ExpectationError | undefined {
     return this.#complaint
   }
@@ -125,7 +126,8 @@ export class ToolDoubles {
   }
 
   /**
-   * Fails if no step offered a tool with the name of a double, a call found no result, or results are left.
+   * Fails if no step offered a tool with the name of a double, a call found no result, an assertion failed in a
+   * double, or results are left.
    *
    * @throws `ExpectationError`
    */
@@ -178,6 +180,9 @@ export class ToolDoubles {
       return record.result
     } catch (error) {
       record.error = error
+      if (failedAssertionIn(error) !== undefined) {
+        this.#complaint ??= thrownFailure(`An assertion failed in the double of '${call.name}'`, error)
+      }
       throw error
     }
   }

@@ -12,6 +12,7 @@ import {
 import { thrownText } from '../../expectations/author-frames.js'
 import { type CallPlace, placeText } from '../../expectations/call-place.js'
 import { ExpectationError, show } from '../../expectations/expectation-error.js'
+import { thrownFailure } from '../../expectations/failed-assertion.js'
 import { isObject } from '../../expectations/value-kinds.js'
 import { FakeSessionStore } from '../../fake-session-store/fake-session-store.js'
 import type { ScriptedModel } from '../../scripted-model/scripted-model.js'
@@ -55,6 +56,8 @@ export class ConversationEngines {
   #hasEnded = false
   /** The session stored before the first engine; `undefined` if there is none. */
   #beginning: SessionDocument | undefined
+  /** What the first failing listener threw; `undefined` if the test has its own `onListenerError`. */
+  #listenerError: ExpectationError | undefined
   /** The first fault that never struck in a replaced store. */
   #unusedFault: ExpectationError | undefined
   /** The store of a killed process; its outage is not a fault of the test. */
@@ -132,6 +135,11 @@ export class ConversationEngines {
     return closing
   }
 
+  /** Fails if a listener of an engine threw, or rejected. */
+  assertListeners(): void {
+    if (this.#listenerError !== undefined) throw this.#listenerError
+  }
+
   /** Fails for a fault that never struck, including faults of stores before a restart. Called after the end. */
   assertFaultsUsed(): void {
     if (this.#unusedFault !== undefined) throw this.#unusedFault
@@ -196,6 +204,9 @@ export class ConversationEngines {
     try {
       return new FlowEngine({
         random: fixedRandom,
+        onListenerError: (error, event) => {
+          this.#listenerError ??= thrownFailure(`A listener of '${event}' failed`, error)
+        },
         ...options,
         generateId: newId,
         flows: [flow],

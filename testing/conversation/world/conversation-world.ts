@@ -5,6 +5,8 @@
  */
 import type { FlowConstructor, FlowRunInput } from '../../../src/index.js'
 import { type CallPlace, callPlace } from '../../expectations/call-place.js'
+import type { ExpectationError } from '../../expectations/expectation-error.js'
+import { failedAssertionIn, thrownFailure } from '../../expectations/failed-assertion.js'
 import { instrumentFlow } from '../../flow-coverage/instrumented-flow.js'
 import { ScriptedModel } from '../../scripted-model/scripted-model.js'
 import { ToolDoubles } from '../../tool-doubles/tool-doubles.js'
@@ -45,6 +47,8 @@ export class ConversationWorld {
   readonly death: ProcessDeath
   /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
   steps: readonly string[] = []
+  /** The first failed assertion for which the flow's `onError` answered. */
+  answeredAssertion: ExpectationError | undefined
   /** The last sent requests, in their order. */
   requests: readonly RequestSoFar[] = []
   /** Makes the engines over the data, one after the other. */
@@ -83,6 +87,14 @@ export class ConversationWorld {
       },
       replaceTools: (offered) => this.effects.watchTools(hasDoubles ? this.tools.replace(offered) : offered),
       onTurn: (turn) => this.effects.watch(turn),
+      onAnsweredError: (error) => {
+        const assertion = failedAssertionIn(error)
+        if (assertion === undefined) return
+        this.answeredAssertion ??= thrownFailure(
+          "An assertion failed, and the flow's onError answered for it",
+          assertion,
+        )
+      },
     })
     this.engines = new ConversationEngines({
       flow: instrumented,
