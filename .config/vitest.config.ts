@@ -83,6 +83,8 @@ const config: ViteUserConfig = defineConfig({
           pool: 'threads',
           isolate: false,
           setupFiles: source('.config/unit-setup.ts'),
+          // For the test of coverFlows, which would report that no reporter listens.
+          provide: { turnkeeperCoverageReporter: true },
         },
       },
       {

@@ -7,9 +7,10 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import type { Reporter, TestModule } from 'vitest/node'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
+import { isListOf, isText } from '../expectations/value-kinds.js'
 import { belowThresholds, type CoverageThresholds, checkThresholds } from '../flow-coverage/coverage-shares.js'
 import { gapsOf, tableOf } from '../flow-coverage/coverage-text.js'
 import { lastReports, mergeReports, type PassedReport } from '../flow-coverage/merge-reports.js'
@@ -21,6 +22,8 @@ export type { CoverageThresholds }
 export interface FlowCoverageReporterOptions {
   /** The least that all test files together must reach of each flow. Default: nothing. */
   readonly thresholds?: CoverageThresholds
+  /** The IDs of flows that test files must cover: the run fails if one is missing. Default: none. */
+  readonly flows?: readonly string[]
   /**
    * A file in which the coverage is drawn as a Mermaid flowchart, relative to the working directory. Its folder is
    * made. Default: none.
@@ -30,14 +33,19 @@ export interface FlowCoverageReporterOptions {
   readonly json?: string
 }
 
-const optionNames: OptionNames<FlowCoverageReporterOptions> = { thresholds: true, mermaid: true, json: true }
+const optionNames: OptionNames<FlowCoverageReporterOptions> = {
+  thresholds: true,
+  flows: true,
+  mermaid: true,
+  json: true,
+}
 
 /**
  * Adds up what the conversations of all test files reached, prints a table, and fails the run where a flow is below a
  * threshold. Flows with the same ID in several files are one flow.
  *
  * @throws `InvalidInputError` from the constructor, for an unknown option, for a threshold that is not a percentage,
- * and for a path that is not a text.
+ * for flows that are not a list of texts, and for a path that is not a text.
  * @example
  * ```ts
  * // vitest.config.ts
@@ -55,8 +63,18 @@ export default class FlowCoverageReporter implements Reporter {
   constructor(options: FlowCoverageReporterOptions = {}) {
     checkOptionNames('FlowCoverageReporter', options, optionNames)
     if (options.thresholds !== undefined) checkThresholds(options.thresholds)
+    if (options.flows !== undefined && !isListOf(options.flows, isText)) {
+      throw invalidInput(
+        `FlowCoverageReporter: flows must be a list of the IDs of flows; got ${show(options.flows, 100)}.`,
+      )
+    }
     for (const name of ['mermaid', 'json'] as const) checkPath(name, options[name])
     this.#options = options
+  }
+
+  /** vitest calls it before all test files. */
+  onInit(vitest: Vitest): void {
+    vitest.getRootProject().provide('turnkeeperCoverageReporter', true)
   }
 
   /** vitest calls it after all test files, also after each run of watch mode. */
@@ -67,11 +85,11 @@ export default class FlowCoverageReporter implements Reporter {
       >
       return [...(flowCoverage ?? []), ...(scenarioCoverage ?? [])]
     })
-    const { thresholds = {}, mermaid, json } = this.#options
+    const { thresholds = {}, flows = [], mermaid, json } = this.#options
     if (reports.length === 0) {
       console.log('\nNo test file covers a flow: call coverFlows of turnkeeper/testing/vitest in those that should.')
       // Thresholds that nothing was measured against are not met.
-      if (Object.keys(thresholds).length > 0) process.exitCode = 1
+      if (Object.keys(thresholds).length + flows.length > 0) process.exitCode = 1
       return
     }
     const report = mergeReports(lastReports(reports))
@@ -79,7 +97,8 @@ export default class FlowCoverageReporter implements Reporter {
     if (json !== undefined) await writeReport(json, `${JSON.stringify(report, null, 2)}\n`)
     const gaps = gapsOf(report)
     console.log(`\nCoverage of flows\n\n${[tableOf(report), ...(gaps === '' ? [] : [gaps])].join('\n\n')}\n`)
-    const problems = belowThresholds(report, thresholds)
+    const missing = flows.filter((id) => !report.flows.some(({ flow }) => flow === id))
+    const problems = [...missing.map((id) => `${id}: no test file covers it`), ...belowThresholds(report, thresholds)]
     if (problems.length === 0) return
     console.error(`Below the thresholds:\n\n- ${problems.join('\n- ')}\n`)
     process.exitCode = 1

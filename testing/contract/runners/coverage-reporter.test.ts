@@ -57,6 +57,7 @@ const scenarioFile = `Setup: ./order.setup.mjs
 - User: Hello
 - User: large
 - User: no
+- Step: Ask
 
 ## Somebody only looks
 
@@ -89,16 +90,17 @@ function run(
   files: readonly string[],
   options: object,
   pool = "pool: 'forks'",
+  { CI, words = [] }: { readonly CI?: string; readonly words?: readonly string[] } = {},
 ): { readonly status: number | null; readonly output: string } {
   const config = `import { scenarios } from 'turnkeeper/testing/vitest/plugin'
 export default { plugins: [scenarios()], test: { include: ['**/*.test.mjs', '**/*.scenario.md'], ${pool}, reporters: ['default', ['turnkeeper/testing/vitest/reporter', ${JSON.stringify(options)}]] } }`
   writeFileSync(join(folder, 'vitest.config.mjs'), config)
-  const command = [join(vitest, 'vitest.mjs'), 'run', '--root', folder, ...files]
-  const { TEST_REPORT: _report, ...env } = process.env
+  const command = [join(vitest, 'vitest.mjs'), 'run', '--root', folder, ...files, ...words]
+  const { TEST_REPORT: _report, CI: _ci, ...env } = process.env
   const { status, stdout, stderr } = spawnSync(process.execPath, command, {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...env, NO_COLOR: '1' },
+    env: { ...env, NO_COLOR: '1', ...(CI === undefined ? {} : { CI }) },
   })
   return { status, output: `${stdout}${stderr}` }
 }
@@ -203,6 +205,41 @@ test('an option with a wrong name or value is refused before the tests run: its 
   const notAnObject = run(all, { thresholds: null })
   expect(notAnObject.output).toContain('The coverage thresholds are null: expected an object')
   expect(notAnObject.status).toBe(1)
+})
+
+test('a flow that must be covered, and is not, fails the run', () => {
+  const { status, output } = run(['ends.test.mjs'], { flows: ['Order', 'Refund'] })
+  expect(output).toContain('- Refund: no test file covers it')
+  expect(output).not.toContain('- Order: no test')
+  expect(status).toBe(1)
+  expect(run(['empty/none.test.mjs'], { flows: ['Order'] }).status).toBe(1)
+  expect(run(['ends.test.mjs'], { flows: ['Order'] }).status).toBe(0)
+  expect(run(all, { flows: 'Order' }).output).toContain('flows must be a list of the IDs of flows; got "Order".')
+})
+
+test('another reporter on the command line is a warning, and fails the run of a CI', () => {
+  const words = ['--reporter=dot']
+  const problem = 'coverFlows: no reporter of the coverage of flows runs, so no threshold is checked.'
+  const thresholds = { steps: 100, transitions: 100 }
+  const warned = run(['ends.test.mjs'], { thresholds }, undefined, { words })
+  expect([warned.status, warned.output.includes(problem)]).toEqual([0, true])
+  const failed = run(['ends.test.mjs'], { thresholds }, undefined, { words, CI: 'true' })
+  expect([failed.status, failed.output.includes(problem)]).toEqual([1, true])
+  const both = [...words, '--reporter=turnkeeper/testing/vitest/reporter']
+  expect(run(['ends.test.mjs'], {}, undefined, { words: both, CI: 'true' }).status).toBe(0)
+})
+
+test('coverFlows in a hook fails the first conversation that uses it', () => {
+  const inHook = (code: string): string =>
+    code.replace(
+      'const coverage = coverFlows(Order)',
+      'let coverage\nbeforeAll(() => { coverage = coverFlows(Order) })',
+    )
+  const text = testFile(['Hello'], inHook).replace('import { test }', 'import { beforeAll, test }')
+  writeFileSync(join(folder, 'empty', 'hook.test.mjs'), text.replace('./order.mjs', '../order.mjs'))
+  const { status, output } = run(['empty/hook.test.mjs'], {})
+  expect(output).toContain('coverFlows was called in a hook, such as beforeAll. Call it at the top of the file.')
+  expect(status).toBe(1)
 })
 
 test('a threshold that is not a percentage is refused before the tests run', () => {

@@ -58,7 +58,7 @@ describe('an assertion in a listener', () => {
     await conversation.say('Hello')
     conversation.expectReply('What is your name?')
     await expect(conversation.close()).rejects.toThrow(
-      /^A listener of 'turn:end' failed: AssertionError: not one\n(?: {2}at .*\n)+ {2}the conversation was made at /,
+      /^A listener of 'turn:end' failed: AssertionError: not one\n[\s\S]* {2}the conversation was made at /,
     )
   })
 
