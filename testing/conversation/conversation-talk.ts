@@ -11,6 +11,7 @@ import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptio
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import type { ReplyJudge } from './expect/judged-meaning.js'
+import type { Problem } from './expect/problem.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
@@ -207,6 +208,26 @@ export class ConversationTalk {
     const notAwaited = this.record.hasFailed ? undefined : this.record.notAwaited()
     this.record.closed = true
     this.record.judging.clear()
+    try {
+      await this.#closeThis(stream, saying, busy, notAwaited)
+    } catch (error) {
+      // The first failure counts.
+      await Promise.allSettled(this.#openForks.map((fork) => fork.close()))
+      throw error
+    }
+    for (const fork of this.#openForks) await fork.close()
+  }
+
+  get #openForks(): readonly ConversationTalk[] {
+    return this.#forks.filter((fork) => fork.#closed === undefined)
+  }
+
+  async #closeThis(
+    stream: ConversationStream | undefined,
+    saying: Saying | undefined,
+    busy: { readonly saying: Saying; readonly text: string } | undefined,
+    notAwaited: Problem | undefined,
+  ): Promise<void> {
     await this.#end(stream, saying)
     this.record.check(notAwaited)
     if (this.record.hasFailed) return
@@ -238,7 +259,6 @@ export class ConversationTalk {
 
   #requireNothingLeft(): void {
     this.record.requireExpected(this.world.tools)
-    for (const fork of this.#forks) fork.requireExpectedFork()
     const made = placeText('the conversation was made', this.world.made)
     this.record.requireNothingLeft(() => this.world.engines.assertListeners(), made)
     for (const part of [this.world.model, this.world.tools])
@@ -249,12 +269,6 @@ export class ConversationTalk {
       const text = `The process was to die after '${awaited}', which did not run: let the conversation come that far, or take dieAfterEffect() out of the test. What ran: ${list(ran)}.${made}`
       this.record.fail({ text }, { isAfter: true })
     }
-  }
-
-  /** Fails for a failed turn of a fork that was not closed: see {@link close}. */
-  requireExpectedFork(): void {
-    if (!this.record.hasFailed) this.record.requireExpected(this.world.tools)
-    for (const fork of this.#forks) fork.requireExpectedFork()
   }
 
   #begin(saying: Saying): void {

@@ -37,6 +37,7 @@ import { failureInstead, type Problem, unreadProblem } from './expect/problem.js
 import { errorProblem, type ReplySchema, replayedProblem, replyProblem } from './expect/reply.js'
 import { completedProblem, type PartOf, stateProblem, stepProblem } from './expect/session.js'
 import { type ExpectedToolCall, toolCallsProblem } from './expect/tool-calls.js'
+import { noteClosed, noteOpen } from './open-conversations.js'
 import type { SessionStart } from './session-start.js'
 import {
   type ConversationReply,
@@ -76,6 +77,7 @@ export class Conversation implements AsyncDisposable {
     checkConversationOptions('Conversation', options)
     this.#flow = flow
     this.#talk = new ConversationTalk(flow, options)
+    noteOpen(this)
   }
 
   /**
@@ -408,11 +410,13 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * Stops an unfinished stream, closes the engine, and fails if there are leftovers: an unexpected failed turn, unused
-   * replies of the script, unused results of a double, a double that no step offered, a fault that never struck.
+   * replies of the script, unused results of a double, a double that no step offered, a fault that never struck, a
+   * listener that threw. Then it closes the forks of this conversation that are still open.
    *
    * @throws `ExpectationError` (rejects)
    */
   close(): Promise<void> {
+    noteClosed(this)
     return this.#talk.close()
   }
 

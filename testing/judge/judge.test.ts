@@ -356,6 +356,16 @@ A model is what resolve of a provider returns: model: () => provider.resolve({ p
     expect(await failureOf('It is long.', 'crack', own)).toContain('Sorry about the crack. is too short.')
   })
 
+  test.each([true, false, null, 'It is short.', {}, { text: 1 }])(
+    'where a judge of the author returns %j, which is no answer',
+    async (answer) => {
+      const own = { problemOf: async () => answer } as unknown as ReplyJudge
+      expect(await failureOf('It is long.', 'crack', own)).toContain(
+        `problemOf of the judge must return undefined if the statement is true of the reply, or { text } that says why it is not; it returned ${JSON.stringify(answer)}.\nWhere:`,
+      )
+    },
+  )
+
   test('where a judge of the author throws, with its line', async () => {
     const own: ReplyJudge = {
       problemOf: async () => {

@@ -173,7 +173,7 @@ const provoked: Readonly<Record<string, Provoked>> = {
     },
   },
   'a tool that was not called': {
-    expected: 'expected calls: find_table',
+    expected: 'missing: find_table, call 1 of the expected ones',
     came: 'The calls: none',
     options: { script: ['There is one.'] },
     async act(conversation) {

@@ -304,6 +304,17 @@ describe('expectToolCalls', () => {
     `)
   })
 
+  test('says which call is missing, and which was not expected', async () => {
+    const conversation = await afterCalls()
+    const expected = ['forget_name', 'capture_name', 'greet']
+    expect(await problemOf(conversation, () => conversation.expectToolCalls(expected))).toContain(`
+  expected 3 calls, got 2
+  missing: forget_name, call 1 of the expected ones
+  missing: greet, call 3 of the expected ones
+  not expected: capture_name, call 2
+The calls:`)
+  })
+
   test('lists the calls if one differs', async () => {
     const conversation = await afterCalls()
     const expected = [{ name: 'capture_name', input: { name: 'Bo' } }, 'forget_name']

@@ -155,6 +155,24 @@ describe('a misspelt name of an expectation is refused', () => {
   })
 })
 
+describe('a fork that is not closed', () => {
+  test('is closed by the conversation that it came from, which fails for what it did not use', async () => {
+    const conversation = new Conversation(Acting)
+    await conversation.say('Print')
+    const fork = await conversation.fork({ script: ['Never said.'] })
+    await expect(conversation.close()).rejects.toThrow(/^The script of the model was not used up: 1 reply of 1 left/)
+    await expect(fork.say('Print')).rejects.toThrow('say() was called after close()')
+  })
+
+  test('is closed even if that conversation fails itself', async () => {
+    const conversation = new Conversation(Acting, { script: ['Never said.'] })
+    await conversation.say('Print')
+    const fork = await conversation.fork({ script: [] })
+    await expect(conversation.close()).rejects.toThrow(/^The script of the model was not used up/)
+    await expect(fork.say('Print')).rejects.toThrow('say() was called after close()')
+  })
+})
+
 describe('a failed turn of a fork', () => {
   test('that is not closed fails the conversation that it came from', async () => {
     const conversation = new Conversation(Acting)
@@ -163,8 +181,6 @@ describe('a failed turn of a fork', () => {
     const forkOfFork = await fork.fork()
     await forkOfFork.say('boom')
     await expect(conversation.close()).rejects.toThrow('The turn "boom" failed with FLOW_ERROR: out of paper')
-    await fork.close()
-    await forkOfFork.close()
   })
 
   test('does not if the fork expected it, or has failed for it', async () => {
@@ -176,10 +192,6 @@ describe('a failed turn of a fork', () => {
     await failed.say('boom')
     expect(() => failed.expectReply('Done.')).toThrow('out of paper')
     await conversation.close()
-    // A fork goes on after the conversation that it came from.
-    await expected.say('Print')
-    await expected.close()
-    await failed.close()
   })
 })
 

@@ -1,6 +1,7 @@
 /** Asks a judge whether a statement about a reply is true. A judge that throws, or never answers, fails the test. */
 import { thrownText } from '../../expectations/author-frames.js'
 import { ExpectationError, show } from '../../expectations/expectation-error.js'
+import { isObject, isText } from '../../expectations/value-kinds.js'
 import { defaultJudgeHangAfterMs, unlessHanging } from '../../virtual-clock/hang-watch.js'
 import type { Problem } from './problem.js'
 
@@ -21,6 +22,14 @@ export interface ReplyJudge {
   }): Promise<{ readonly text: string; readonly cause?: unknown } | undefined>
 }
 
+/** The answer of a judge, which may be written without types. */
+function verdictOf(answer: unknown): Problem | undefined {
+  if (answer === undefined) return undefined
+  if (isObject(answer) && 'text' in answer && isText(answer.text)) return answer as Problem
+  const contract = 'undefined if the statement is true of the reply, or { text } that says why it is not'
+  return { text: `problemOf of the judge must return ${contract}; it returned ${show(answer, 100)}.` }
+}
+
 /** The problem with the reply, or with the judge; `undefined` if the statement is true. */
 export async function meaningProblem(
   judge: ReplyJudge,
@@ -29,7 +38,7 @@ export async function meaningProblem(
   const { hangAfterMs: afterMs = defaultJudgeHangAfterMs } = judge
   const [meaning, reply] = [show(question.meaning, 1000), show(question.reply, 1000)]
   let hang: Problem | undefined
-  const judging = async (): Promise<Problem | undefined> => judge.problemOf(question)
+  const judging = async (): Promise<Problem | undefined> => verdictOf(await judge.problemOf(question))
   try {
     return await unlessHanging(judging(), {
       afterMs,

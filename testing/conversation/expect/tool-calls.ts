@@ -1,5 +1,5 @@
 /** Checks the tool calls of a turn. */
-import { count, differences, list, show } from '../../expectations/expectation-error.js'
+import { count, differences, show } from '../../expectations/expectation-error.js'
 import { firstUnknownName } from '../../expectations/known-names.js'
 import { isListOf, isObject } from '../../expectations/value-kinds.js'
 import { type ConversationToolCall, type ConversationTurn, toolCallsOf } from '../turns/conversation-turn.js'
@@ -32,7 +32,7 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
   const differing =
     calls.length === wanted.length
       ? wanted.flatMap((call, index) => callDifferences(call, calls[index] as ConversationToolCall, index + 1))
-      : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`, ...expectedNames(wanted)]
+      : [`expected ${count(wanted.length, 'call')}, got ${calls.length}`, ...differingNames(wanted, calls)]
   if (differing.length === 0) return undefined
   // The results of the calls are in the session.
   const unread = unreadProblem(turn)
@@ -45,8 +45,27 @@ export function toolCallsProblem(turn: ConversationTurn, expected: readonly Expe
   }
 }
 
-function expectedNames(wanted: readonly { readonly name: string }[]): string[] {
-  return wanted.length === 0 ? [] : [`expected calls: ${list(wanted.map(({ name }) => name))}`]
+interface Named {
+  readonly name: string
+}
+
+/** Which of the expected calls are missing, and which calls were not expected, by their names. */
+function differingNames(wanted: readonly Named[], calls: readonly Named[]): string[] {
+  // All calls are listed below.
+  if (wanted.length === 0) return []
+  const missing: string[] = []
+  let left = [...calls.entries()]
+  const notExpected: typeof left = []
+  for (const [index, { name }] of wanted.entries()) {
+    const at = left.findIndex(([, call]) => call.name === name)
+    if (at < 0) missing.push(`missing: ${name}, call ${index + 1} of the expected ones`)
+    notExpected.push(...left.slice(0, Math.max(0, at)))
+    left = left.slice(at + 1)
+  }
+  return [
+    ...missing,
+    ...[...notExpected, ...left].map(([index, { name }]) => `not expected: ${name}, call ${index + 1}`),
+  ]
 }
 
 function callDifferences(
