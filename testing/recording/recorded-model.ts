@@ -61,6 +61,8 @@ export class RecordedModel implements RuntimeModel {
 
   async generate(request: ModelRequest): Promise<{ readonly parts: readonly MessagePart[] }> {
     const { stepId, turnNumber } = request.origin
+    const summarized = /^memory:(.*)$/.exec(stepId)?.[1]
+    if (summarized !== undefined) return { parts: [{ type: 'text', text: this.#summaryOf(summarized) }] }
     this.#begin(turnNumber)
     this.#asked.add(stepId)
     const namespace = this.#names.namespaceOf(stepId)
@@ -86,6 +88,13 @@ export class RecordedModel implements RuntimeModel {
   /** The steps of this turn that may have changed what a model said. */
   get rewritten(): readonly string[] {
     return [...this.#asked].filter((step) => this.#names.rewriting.has(step))
+  }
+
+  /** Of the summaries of a memory only the last one was stored. The recorded answers do not depend on the others. */
+  #summaryOf(namespace: string): string {
+    const summaries = Object.entries(this.#recording.summaries ?? {})
+    const last = summaries.find(([name]) => this.#names.current(name) === namespace)
+    return last?.[1] ?? 'A summary that was not recorded.'
   }
 
   #begin(turn: number): void {

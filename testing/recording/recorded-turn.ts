@@ -45,6 +45,11 @@ export interface RecordedTurn {
   readonly toolCalls: readonly RecordedToolCall[]
   /** What the turn added to memory, by namespace. */
   readonly messages: Readonly<Record<string, readonly StoredMessage[]>>
+  /**
+   * Set if its messages are gone because the memory was shortened: the reply is the history's, and tool calls and
+   * messages are not known.
+   */
+  readonly shortened?: true
 }
 
 /** A session as a script: plain JSON, to be kept in a file. */
@@ -66,6 +71,8 @@ export interface Recording {
   readonly context: JsonObject
   /** What models said, as a script by step, for a conversation of your own; by memory namespace, to be exact. */
   readonly script: Readonly<Record<string, readonly ScriptedAnswer[]>>
+  /** The last summary of each memory, by namespace. Absent if there was none. */
+  readonly summaries?: Readonly<Record<string, string>>
 }
 
 /** The text that a turn left as its last message in a namespace: a model's, or the flow's own. */

@@ -1,8 +1,10 @@
 // A stored session as a test: what is read from its document, what is refused and why, and what a changed flow shows.
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { rollingSummary, slidingWindow } from '../../src/compaction/index.js'
 import {
   Flow,
+  type FlowCompaction,
   type FlowConstructor,
   finish,
   go,
@@ -22,7 +24,7 @@ import { Conversation } from '../conversation/conversation.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { RecordedTurn } from './recorded-turn.js'
-import { recordingOf, replay } from './recording.js'
+import { type Recording, recordingOf, replay } from './recording.js'
 
 const Name = z.object({ name: z.string() })
 
@@ -119,6 +121,86 @@ type Draft = {
     currentStep: string
   }
 }
+
+describe('a session whose memory was shortened', () => {
+  class Chat extends Step {
+    static override readonly id = 'Chat'
+    override tools() {
+      return [tool({ name: 'note', description: 'Notes it.', execute: () => 'Noted.' })]
+    }
+  }
+  const talkWith = (compaction: FlowCompaction) =>
+    class Talk extends Flow {
+      static override readonly id = 'Talk'
+      static override readonly compaction = compaction
+      override model() {
+        return { provider: 'openai', name: 'gpt-5-mini' }
+      }
+      override steps(): StepConstructor[] {
+        return [Chat]
+      }
+    }
+  const summary = { Chat: rollingSummary({ above: 4, keep: 2, model: { provider: 'small', name: 'gpt-5-nano' } }) }
+  const policies: [string, FlowCompaction][] = [
+    ['summaries', summary],
+    ['a window', { Chat: slidingWindow({ keep: 2, above: 4 }) }],
+  ]
+  async function session(flow: FlowConstructor, isNoting = false): Promise<SessionDocument> {
+    let calls = 0
+    await using conversation = new Conversation(flow, {
+      script: (request) => {
+        if (request.origin.stepId !== 'Chat') return 'What was said.'
+        const isFirst = isNoting && request.origin.turnNumber === 1 && calls++ === 0
+        return isFirst ? { toolCalls: [{ name: 'note' }] } : `Reply ${request.origin.turnNumber}.`
+      },
+    })
+    for (const text of ['one', 'two', 'three', 'four', 'five']) await conversation.say(text)
+    return conversation.document()
+  }
+
+  test.each(policies)('by %s is recorded with the replies of its history, and replayed', async (_title, compaction) => {
+    const flow = talkWith(compaction)
+    const document = await session(flow)
+    expect(document.flow.memory.Chat?.messages.length).toBeLessThan(10)
+    const recording: Recording = JSON.parse(JSON.stringify(recordingOf(document)))
+    expect(recording.turns[0]).toMatchObject({
+      shortened: true,
+      replies: { Chat: [[{ type: 'text', text: 'Reply 1.' }]] },
+      messages: {},
+    })
+    expect(recording.turns[4]).not.toHaveProperty('shortened')
+    const replayed = await replay(flow, recording)
+    expect(replayed.flow.memory).toEqual(document.flow.memory)
+  })
+
+  test('says what may be missing if the replay differs', async () => {
+    const flow = talkWith(summary)
+    const recording = recordingOf(await session(flow))
+    class Loud extends flow {
+      override steps() {
+        return [
+          class extends Chat {
+            static override readonly id = 'Chat'
+            override onReply(text: string) {
+              return text.toUpperCase()
+            }
+          },
+        ]
+      }
+    }
+    await expect(replay(Loud, recording)).rejects.toThrow(
+      /of turn 1, [\d, ]+ only the message and the reply are left\. If a model called tools there, record the session before/,
+    )
+  })
+
+  test('is replayed before it is shortened, too', async () => {
+    const flow = talkWith({ Chat: rollingSummary({ above: 40, keep: 2, model: { provider: 'small', name: 'nano' } }) })
+    const document = await session(flow, true)
+    const recording = recordingOf(document)
+    expect(recording.turns.some(({ shortened }) => shortened)).toBe(false)
+    expect((await replay(flow, recording)).flow.memory).toEqual(document.flow.memory)
+  })
+})
 
 describe('recordingOf', () => {
   test('gives the turns of the user and the replies of the model, tool calls and retries among them', async () => {
@@ -222,7 +304,6 @@ describe('recordingOf', () => {
       },
     ],
     ['messages in another order', (draft) => draft.flow.memory.AskName?.messages.reverse()],
-    ['the messages of a turn gone', (draft) => draft.flow.memory.AskName?.messages.splice(0, 2)],
     ['a namespace gone', (draft) => delete draft.flow.memory.AskColour],
     ['what the user said gone', (draft) => draft.flow.memory.AskName?.messages.splice(2, 1)],
     ['a tool call gone', (draft) => draft.flow.memory.AskName?.messages.splice(3, 1)],
@@ -232,13 +313,14 @@ describe('recordingOf', () => {
     ['fewer model calls', (draft) => (draft.usage.modelCalls -= 3)],
   ]
 
-  test('refuses a session whose memory was summed up', async () => {
+  test('refuses a session of whose turns it is not clear in which shortened memory they were', async () => {
     const document = changed(await onboarding(), ({ flow }) => {
-      const { messages } = flow.memory.AskName as { messages: object[] }
-      messages.splice(0, 2, { role: 'user', parts: [{ type: 'text', text: 'Summary' }], turn: 1, summary: true })
+      flow.memory.Both = flow.memory.AskName as never
+      delete flow.memory.AskName
+      flow.memory.Both?.messages.splice(0, 2)
     })
     expect(failureOf(() => recordingOf(document))).toBe(
-      "Session 'session-1' cannot be recorded: its memory 'AskName' was summarized, so of the messages up to turn 1 only the summary is left.",
+      "Session 'session-1' cannot be recorded: the messages of turn 1 are gone, and it is not clear in which memory step 'AskName' had them (AskColour, Both). Record sessions with such a step before their memory is shortened.",
     )
   })
 
@@ -255,7 +337,6 @@ describe('recordingOf', () => {
       a turn twice: Session 'session-1' cannot be recorded: its history is not whole: turn 1 is there twice (entry 2 is turn 1).
       messages of a turn that is not there: Session 'session-1' cannot be recorded: its memory has messages of turn 6 in namespace 'AskColour', and its history has 4 turns.
       messages in another order: Session 'session-1' cannot be recorded: the messages of turn 3 in namespace 'AskName' are not whole: they do not begin with what the user said.
-      the messages of a turn gone: Session 'session-1' cannot be recorded: turn 1 ended in model step 'AskName', and no namespace has its reply "Your name?": messages are missing.
       a namespace gone: Session 'session-1' cannot be recorded: turn 3 ended in model step 'AskColour', and no namespace has its reply "Your colour?": messages are missing.
       what the user said gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: they do not begin with what the user said.
       a tool call gone: Session 'session-1' cannot be recorded: the messages of turn 2 in namespace 'AskName' are not whole: the result of 'capture_name' (call-1) has no call.

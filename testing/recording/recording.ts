@@ -30,6 +30,7 @@ import {
 } from './recorded-turn.js'
 import { differencesOf, replayFailure } from './replay-differences.js'
 import { ReplayEngine } from './replay-engine.js'
+import { restoredMessages } from './shortened-memory.js'
 import { ownTextsOf, requireWhole } from './whole-session.js'
 
 /** The options of {@link recordingOf}. */
@@ -55,7 +56,8 @@ export type { Recording }
  * Makes a recording of a stored session, from any store.
  *
  * If a step's `onReply` changed a text, the text that was sent is recorded, because the model's own text is not stored.
- * Failed attempts are not stored either: a call that was tried again is recorded with its final answer.
+ * Failed attempts are not stored either: a call that was tried again is recorded with its final answer. If compaction
+ * has shortened a memory, the replies of the turns that are gone come from the history; their tool calls are not known.
  *
  * @throws `ExpectationError` if the session was aborted, its history or its messages are incomplete, or it is not clear
  * which replies came from a model. `InvalidInputError` for an unknown option.
@@ -70,7 +72,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
     throw new ExpectationError('There is no session to record: the store has none by that ID.')
   checkOptionNames('recordingOf', options, recordingNames)
   wholeDocument('recordingOf: the session document', document)
-  const groups = turnMessagesOf(document)
+  const { groups, shortened, summaries } = restoredMessages(document, turnMessagesOf(document), options.ownReplies)
   requireWhole(document, groups, options.ownReplies)
   const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
   const turns = document.history.map(({ turn, message, ...entry }): RecordedTurn => {
@@ -88,7 +90,10 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
       ...entry,
       replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),
       toolCalls: ofTurn.flatMap(({ namespace, messages }) => toolCallsOf(namespace, messages)),
-      messages: Object.fromEntries(ofTurn.map(({ namespace, messages }) => [namespace, messages])),
+      messages: Object.fromEntries(
+        shortened.has(turn) ? [] : ofTurn.map(({ namespace, messages }) => [namespace, messages]),
+      ),
+      ...(shortened.has(turn) ? { shortened: true as const } : {}),
     }
   })
   const config = configOf(document)
@@ -108,6 +113,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
     states: Object.fromEntries(Object.entries(flow.steps).map(([step, { state }]) => [step, state])),
     context: flow.context,
     script,
+    ...(Object.keys(summaries).length === 0 ? {} : { summaries }),
   }
 }
 
@@ -159,21 +165,22 @@ export async function replay(
   const model = new RecordedModel(recording, names)
   const doubles = new ToolDoubles(tools)
   const engine = new ReplayEngine(flow, { recording, model, doubles, options: engineOptions, hangAfterMs })
-  let document: SessionDocument | undefined
   try {
     for (const turn of recording.turns) {
       const result = await engine.run(turn, inputOf(flow, recording, turn, { serverContext, config }))
-      document = await engine.document()
-      const replayed = { result, document, model: model.problemsOf(turn) }
+      const replayed = { result, document: await engine.document(), model: model.problemsOf(turn) }
       const found = differencesOf(recording, turn, replayed, (name) => names.current(name))
-      if (found.length === 0) continue
-      throw new ExpectationError(replayFailure(recording, turn, found, model.rewritten), { cause: result.error?.cause })
+      if (found.length > 0) {
+        const failure = replayFailure(recording, turn, found, model.rewritten)
+        throw new ExpectationError(failure, { cause: result.error?.cause })
+      }
+      // A summary that the turn left behind is stored before the next turn.
+      await engine.settled()
     }
-    await engine.settled()
+    return (await engine.document()) as SessionDocument
   } finally {
     await engine.close()
   }
-  return document as SessionDocument
 }
 
 /** What a turn is run with; `given` is what the document does not show. */

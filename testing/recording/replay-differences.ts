@@ -3,7 +3,7 @@
  */
 import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
 import { causesText } from '../expectations/author-frames.js'
-import { show } from '../expectations/expectation-error.js'
+import { list, show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
 import {
   type RecordedToolCall,
@@ -62,13 +62,10 @@ export function differencesOf(
     ...compare('encoding', recorded.encoding, encoding),
     ...compare('step', currentName(recorded.step), document.history.at(-1)?.step),
     ...compare('completed', String(isLast && recording.completed), String(response.completed)),
-    ...compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName)),
+    ...compareCalls(recorded, calls, currentName),
   ]
   // A difference above shows in memory as well; it is reported once.
-  if (found.length === 0) {
-    const before = new Map(Object.entries(recorded.messages).map(([name, messages]) => [currentName(name), messages]))
-    found.push(...compareMemory(before, after))
-  }
+  if (found.length === 0) found.push(...compareMemory(recorded, after, currentName))
   if (isLast) found.push(...compareEnd(recording, document, currentName))
   // If the flow handles a model that fails, it may have done so when it was recorded: nothing is stored of such a call.
   return found.length > 0 && unanswered.length > 0 ? unanswered : found
@@ -80,9 +77,24 @@ function compare(what: string, before: string | undefined, after: string | undef
   return [{ what, ...recorded, ...(after === undefined ? {} : { replayed: after }) }]
 }
 
+function compareCalls(
+  recorded: RecordedTurn,
+  calls: readonly RecordedToolCall[],
+  currentName: (name: string) => string,
+): Difference[] {
+  if (recorded.shortened === true) return []
+  return compare('tool calls', callLines(recorded.toolCalls, currentName), callLines(calls, currentName))
+}
+
 type MessagesByNamespace = ReadonlyMap<string, readonly StoredMessage[]>
 
-function compareMemory(before: MessagesByNamespace, after: MessagesByNamespace): Difference[] {
+function compareMemory(
+  { messages: recorded, shortened }: RecordedTurn,
+  after: MessagesByNamespace,
+  currentName: (name: string) => string,
+): Difference[] {
+  if (shortened === true) return []
+  const before = new Map(Object.entries(recorded).map(([name, messages]) => [currentName(name), messages]))
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((namespace) => {
     const [one, other] = firstDifferent(before.get(namespace) ?? [], after.get(namespace) ?? [])
     return compare(`memory '${namespace}'`, one, other)
@@ -164,10 +176,20 @@ export function replayFailure(
     '',
     '  - as recorded, + as replayed',
     '',
+    ...shortenedNote(turns),
     ...notesOn(found, rewriting),
     'Correct the flow, or record the session again if the change is intended.',
   ]
   return lines.join('\n')
+}
+
+/** The reason to look for first, if the recording is not complete. */
+function shortenedNote(turns: readonly RecordedTurn[]): string[] {
+  const numbers = turns.filter(({ shortened }) => shortened === true).map(({ number }) => String(number))
+  if (numbers.length === 0) return []
+  return [
+    `The memory was shortened before the session was recorded: of turn ${list(numbers)} only the message and the reply are left. If a model called tools there, record the session before its memory is shortened.`,
+  ]
 }
 
 /** The failure of a replay with a hanging turn; `report` describes the hang. */

@@ -12,6 +12,7 @@ import {
   type RuntimeModel,
   type SessionDocument,
 } from '../../src/index.js'
+import { modelsOfPolicies } from '../conversation/world/conversation-engines.js'
 import { EngineActivity } from '../conversation/world/engine-activity.js'
 import { hangText } from '../conversation/world/hang-report.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
@@ -63,6 +64,7 @@ export class ReplayEngine {
         return (kind === 'turn' ? this.#turn?.id : undefined) ?? `${kind}-${++revisions}`
       },
     })
+    for (const { provider } of modelsOfPolicies(flow)) this.#engine.registerProvider({ provider, resolve: () => model })
     this.#activity = new EngineActivity(this.#clock)
     this.#activity.watch(this.#engine)
   }

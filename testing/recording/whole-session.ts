@@ -70,12 +70,6 @@ function requireWholeMemory(document: SessionDocument, groups: readonly TurnMess
       refuse(document, `the messages of ${place} come after those of turn ${before.turn}.`)
     }
     before = group
-    if (group.messages[0]?.summary === true) {
-      refuse(
-        document,
-        `its memory '${group.namespace}' was summarized, so of the messages up to turn ${group.turn} only the summary is left.`,
-      )
-    }
     const problem = groupProblem(group.messages)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }

@@ -18,7 +18,7 @@ import {
   type StepConstructor,
 } from '../../src/index.js'
 import type { IdKind } from '../conversation/world/conversation-data.js'
-import { fixedRandom } from '../conversation/world/conversation-engines.js'
+import { fixedRandom, modelsOfPolicies } from '../conversation/world/conversation-engines.js'
 import { ConversationWorld } from '../conversation/world/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
@@ -199,6 +199,7 @@ export class SimulatedWorld {
       random: fixedRandom,
       generateId: (kind) => this.#newId(kind),
     })
+    for (const { provider } of modelsOfPolicies(this.#flow)) engine.registerProvider({ provider, resolve })
     this.#world.driver.watchRetries(engine)
     return engine
   }

@@ -257,6 +257,6 @@ export class ConversationEngines {
 }
 
 /** The models that summarize the memories of a flow: no step names them. */
-function modelsOfPolicies({ compaction = {} }: FlowConstructor): readonly ModelSelection[] {
+export function modelsOfPolicies({ compaction = {} }: FlowConstructor): readonly ModelSelection[] {
   return Object.values(compaction).flatMap((policy) => ('model' in policy ? policy.model : []))
 }
