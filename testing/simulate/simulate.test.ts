@@ -418,8 +418,8 @@ describe('the code that is printed', () => {
     ['two engines', (_document, transcript) => !transcript.some((turn) => turn.together && turn.code !== undefined)],
   ])('repeats what happened, with %s', async (_name, holds) => {
     let stored: SessionDocument | undefined
-    const invariant: Invariant = (document, transcript) => {
-      if (holds(document, transcript) !== false) return true
+    const invariant: Invariant = (document, transcript, stateOf) => {
+      if (holds(document, transcript, stateOf) !== false) return true
       stored = document
       return false
     }
@@ -785,7 +785,7 @@ describe('a flow with tools', () => {
     expect(calls.length).toBeGreaterThan(10)
   })
 
-  test.each<[string, SimulateOptions['tools'], string]>([
+  test.each<[string, NonNullable<SimulateOptions['tools']>, string]>([
     ['a list of results', { find_order: ['A-1'] as never }, 'a list of results would be used up'],
     [
       'a tool that no step offers',

@@ -59,10 +59,12 @@ function requireTopOfFile(coverage: FlowCoverage): void {
     isAtTop = true
   })
   const watch = coverage.watch.bind(coverage)
-  coverage.watch = (engine: FlowEngine) => {
-    if (isAtTop) return watch(engine)
-    throw new Error('coverFlows was called in a hook, such as beforeAll. Call it at the top of the file.')
-  }
+  Object.assign(coverage, {
+    watch(engine: FlowEngine) {
+      if (isAtTop) return watch(engine)
+      throw new Error('coverFlows was called in a hook, such as beforeAll. Call it at the top of the file.')
+    },
+  })
 }
 
 /** Notices that nothing listens to what was counted. */
