@@ -6,7 +6,7 @@ import { FlowError } from '../../src/index.js'
 import { findUnknownName, hintAt, type OptionNames } from '../../src/util/options.js'
 import { unknownCodeText } from '../expectations/error-codes.js'
 import { isObject } from '../expectations/value-kinds.js'
-import type { BrokenServiceTurn, FailedServiceTurn, ServiceReply, UnreachedServiceTurn } from './service-script.js'
+import type { BrokenServiceTurn, FailedServiceTurn, ServiceReply, UnreachedServiceTurn } from './service-turn.js'
 
 const replyNames: OptionNames<ServiceReply> = {
   reply: true,

@@ -13,7 +13,8 @@ import { type Clock, type ExecuteResult, FlowEngine, type FlowRunInput, type Flo
 import { invalidInput } from '../../src/util/options.js'
 import type { Delivery } from './broken-answer.js'
 import { ScriptedService } from './scripted-service.js'
-import { type FlowServiceRun, type FlowServiceScript, ServiceScriptReader } from './service-script.js'
+import { ServiceScriptReader } from './service-script.js'
+import type { FlowServiceRun, FlowServiceScript } from './service-turn.js'
 
 /**
  * The options of `flowServiceHandlers`: those of `createFetchHandler`, and the address of the service. All are

@@ -14,4 +14,4 @@ export type {
   ServiceTurn,
   ServiceTurnFunction,
   UnreachedServiceTurn,
-} from './service-script.js'
+} from './service-turn.js'

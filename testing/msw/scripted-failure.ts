@@ -28,7 +28,7 @@ import {
   SessionFlowMismatchError,
   SessionStoreError,
 } from '../../src/index.js'
-import type { FailedServiceTurn, FlowServiceRun } from './service-script.js'
+import type { FailedServiceTurn, FlowServiceRun } from './service-turn.js'
 
 const model = { provider: 'scripted', model: 'scripted' }
 

@@ -17,14 +17,9 @@ import {
 import { ExpectationError } from '../expectations/expectation-error.js'
 import { breakable, cutOff, type Delivery } from './broken-answer.js'
 import { comesInTheTurn, errorOf, stateAfter } from './scripted-failure.js'
-import type {
-  BrokenServiceTurn,
-  FailedServiceTurn,
-  FlowServiceRun,
-  ServiceReply,
-  ServiceScriptReader,
-} from './service-script.js'
+import type { ServiceScriptReader } from './service-script.js'
 import { piecesOf, ServiceStream } from './service-stream.js'
+import type { BrokenServiceTurn, FailedServiceTurn, FlowServiceRun, ServiceReply } from './service-turn.js'
 
 export interface ScriptedServiceOptions {
   readonly script: ServiceScriptReader

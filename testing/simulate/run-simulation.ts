@@ -13,7 +13,7 @@ import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'
 import { anyone, type Plan } from './plan.js'
 import type { Violation } from './promises.js'
-import type { SimulateOptions, SimulationResult } from './simulate.js'
+import type { SimulateOptions, SimulationResult } from './simulate-options.js'
 import { SimulatedWorld } from './simulated-world.js'
 import { testCode } from './test-code.js'
 

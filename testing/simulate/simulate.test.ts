@@ -20,7 +20,8 @@ import {
 import { Conversation } from '../conversation/conversation.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { Actor } from './plan.js'
-import { type SimulateOptions, simulate } from './simulate.js'
+import { simulate } from './simulate.js'
+import type { SimulateOptions } from './simulate-options.js'
 import type { Invariant } from './simulated-turn.js'
 import { SimulatedWorld } from './simulated-world.js'
 

@@ -1,6 +1,6 @@
 /** The coverage of flows in one test file, on its way to the reporter of `testing/vitest/reporter.ts`. */
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest'
-import type { FlowConstructor, FlowEngine } from '../../src/index.js'
+import { ConfigManager, type FlowConstructor, type FlowEngine } from '../../src/index.js'
 import { coverageOf, type FlowCoverage, type FlowCoverageOptions, type FlowCoverageReport } from '../index.js'
 
 declare module 'vitest' {
@@ -72,8 +72,8 @@ function requireReporter(): void {
   if (inject('turnkeeperCoverageReporter') === true) return
   const problem =
     'coverFlows: no reporter of the coverage of flows runs, so no threshold is checked. --reporter on the command line takes the place of those in the configuration: add --reporter=turnkeeper/testing/vitest/reporter, or leave it out.'
-  const { CI } = process.env
-  if (CI !== undefined && CI !== '' && CI !== 'false') throw new Error(problem)
+  const isCi = !['', 'false'].includes(new ConfigManager().get('CI') ?? '')
+  if (isCi) throw new Error(problem)
   console.warn(problem)
 }
 

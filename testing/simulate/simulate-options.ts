@@ -1,0 +1,49 @@
+/** What `simulate` takes, and what it returns. */
+import type { FlowErrorCode, ModelRequest, SessionStore } from '../../src/index.js'
+import type { ScriptedReply } from '../scripted-model/scripted-model.js'
+import type { Actor, ActorView } from './plan.js'
+import type { Invariant, SimulationSurroundings } from './simulated-turn.js'
+
+/** The options of `simulate`. Everything is optional. */
+export interface SimulateOptions extends SimulationSurroundings {
+  /** How many conversations, with the seeds 1, 2, 3 and so on; or the seeds themselves. Default 100. */
+  readonly seeds?: number | readonly number[]
+  /** The users; one of them is chosen for each turn. Default: one that sends short texts from a list. */
+  readonly actors?: readonly Actor[]
+  /** What must hold after each turn, by name: a function that throws or returns `false` if it does not. */
+  readonly invariants?: Readonly<Record<string, Invariant>>
+  /** The answers of models. Draw with `pick`, or a seed would not repeat them. Default: always `'All right.'`. */
+  readonly model?: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
+  /** The maximum number of turns and restarts in one conversation. Default 8. */
+  readonly maxActions?: number
+  /** Whether the store sometimes fails: before or after a call took effect, or by a rival's write. Default `true`. */
+  readonly faults?: boolean
+  /** Whether the engine is sometimes restarted. Default `true`. */
+  readonly restarts?: boolean
+  /** Whether two users sometimes send at once, to one engine or to two. Default `true`. */
+  readonly together?: boolean
+  /**
+   * Codes of intended errors: turns may fail with them. A flow whose `busy` is `'interrupt'` needs
+   * `'TURN_SUPERSEDED'` here, one whose `busy` is `'reject'` needs `'SESSION_BUSY'`. Default: none.
+   */
+  readonly mayFail?: readonly FlowErrorCode[]
+  /** Wraps the memory store in another store. Default: no wrapper. */
+  readonly wrapStore?: (store: SessionStore) => SessionStore
+  /**
+   * Milliseconds of real time in which nothing happens, after which a turn hangs, or an invariant: that fails.
+   * `Infinity`: never. Default 2 000.
+   */
+  readonly hangAfterMs?: number
+}
+
+/** The size of a simulation without a failure: a small number means that little was tried. */
+export interface SimulationResult {
+  readonly conversations: number
+  readonly turns: number
+  /** Turns in which the store had a fault. */
+  readonly disturbed: number
+  /** Turns that ran at the same time as another one. */
+  readonly together: number
+  /** Turns that completed a session. */
+  readonly completed: number
+}
