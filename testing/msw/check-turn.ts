@@ -31,7 +31,7 @@ const failureNames: OptionNames<FailedServiceTurn> = {
 const unreachedNames: OptionNames<UnreachedServiceTurn> = { networkError: true, delayMs: true }
 const brokenNames: OptionNames<BrokenServiceTurn> = { body: true, status: true, contentType: true, delayMs: true }
 
-/** The names that a turn may have, by the one that says of which kind it is. */
+/** The names that a turn may have, by the name that decides its kind. */
 const kinds: Readonly<Record<string, object>> = {
   reply: replyNames,
   failure: failureNames,

@@ -9,7 +9,14 @@ import type { FetchHandlerOptions } from '../../adapters/fetch/options.js'
 import { createRouteHandler } from '../../adapters/fetch/route-handler.js'
 import type { Route } from '../../adapters/fetch/routes/served-routes.js'
 import { systemClock } from '../../src/config/clock.js'
-import { type Clock, type ExecuteResult, FlowEngine, type FlowRunInput, type FlowStream } from '../../src/index.js'
+import {
+  type Clock,
+  type ExecuteResult,
+  FlowEngine,
+  type FlowRunInput,
+  type FlowStream,
+  type SessionDocument,
+} from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import type { Delivery } from './broken-answer.js'
 import { ScriptedService } from './scripted-service.js'
@@ -140,6 +147,7 @@ export function flowServiceHandlers(
       },
       ...(served.cancel === undefined ? {} : { cancel: served.cancel }),
       getFlow: (flowName) => served.getFlow?.(flowName),
+      ...(served.getSession === undefined ? {} : { getSession: served.getSession }),
       reportRefused: (refusal) => served.reportRefused?.(refusal),
     }
   }
@@ -178,6 +186,7 @@ function engineService(engine: ServedEngine): Service {
       : { stream: (input, _run, _delivery, options) => (engine as Required<ServedEngine>).stream(input, options) }),
     executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
     getFlow: (flowName) => engine.getFlow?.(flowName),
+    ...(engine.getSession === undefined ? {} : { getSession: engine.getSession.bind(engine) }),
     reportRefused: (refusal) => engine.reportRefused?.(refusal),
     cancel: async (sessionId, options) => (await engine.cancel?.(sessionId, options)) === true,
     assertDone: () => undefined,
@@ -200,6 +209,11 @@ function scriptedService(
     executeDelete(sessionId) {
       service.end(sessionId)
       return Promise.resolve({ result: { success: true, session: sessionId } })
+    },
+    // The adapter only asks which flow a session belongs to.
+    getSession: async (sessionId) => {
+      const name = service.flowOf(sessionId)
+      return name === undefined ? undefined : ({ flow: { name } } as SessionDocument)
     },
     assertDone: () => script.assertDone(),
   }

@@ -54,6 +54,11 @@ export class ScriptedService {
     return [...(this.#options.flows ?? [])]
   }
 
+  /** The flow of a session that can continue; `undefined` if there is none. */
+  flowOf(sessionId: string): string | undefined {
+    return this.#sessions.get(sessionId)
+  }
+
   /** Deletes a session; a missing one counts as deleted. */
   end(sessionId: string): void {
     this.#sessions.delete(sessionId)

@@ -90,7 +90,7 @@ export class RecordedModel implements RuntimeModel {
     return [...this.#asked].filter((step) => this.#names.rewriting.has(step))
   }
 
-  /** Of the summaries of a memory only the last one was stored. The recorded answers do not depend on the others. */
+  /** Only the last summary of a memory was stored. The recorded answers do not depend on the earlier ones. */
   #summaryOf(namespace: string): string {
     const summaries = Object.entries(this.#recording.summaries ?? {})
     const last = summaries.find(([name]) => this.#names.current(name) === namespace)

@@ -169,7 +169,7 @@ describe('a file that cannot be read fails with the line', () => {
     [
       'a scenario without an expectation',
       '## One\nUser: a\nModel: b\nServer: restarts\nUser: b',
-      ':4: ## One\nThe scenario checks nothing: no line says what is expected.',
+      ':4: ## One\nThe scenario checks nothing: it expects nothing.',
     ],
     [
       'two failures of one message',

@@ -220,7 +220,7 @@ function nothingChecked({ events }: ScenarioText): string | undefined {
     return 'The scenario checks nothing: it has no message of the user. Write "User: ..." below it.'
   }
   if (turns.some(({ expectations }) => expectations.length > 0)) return undefined
-  return 'The scenario checks nothing: no line says what is expected. Write one below a message, as in Bot: What is your name?'
+  return 'The scenario checks nothing: it expects nothing. Write an expectation below a message, as in Bot: What is your name?'
 }
 
 /** The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. */

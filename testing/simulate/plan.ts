@@ -52,7 +52,7 @@ export interface Plan {
   readonly actions: readonly PlannedAction[]
 }
 
-/** A `pick` that uses these numbers, and after them those of a generator that begins with them. */
+/** A `pick` that uses these numbers, and then the numbers of a generator that they seed. */
 export function picker(numbers: readonly number[]): ActorView['pick'] {
   let used = 0
   let state = numbers.reduce(mixed, 0)

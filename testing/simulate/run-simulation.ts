@@ -37,7 +37,7 @@ const optionNames: OptionNames<SimulateOptions> = {
   hangAfterMs: true,
 }
 
-/** Runs a simulation: see `simulate`, which also says what it rejects with. */
+/** Runs a simulation, and rejects as documented at `simulate`. */
 export async function runSimulation(flow: FlowConstructor, options: SimulateOptions): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
   const { actors = [anyone], invariants = {}, mayFail = [], tools = {}, hangAfterMs = defaultHangAfterMs } = options

@@ -18,7 +18,7 @@ import type { SimulateOptions, SimulationResult } from './simulate-options.js'
  * @throws `ExpectationError` (rejects) with the seed and the shortest conversation found, as test code. So does a
  * conversation that cannot go on, because an actor, `services` or `wrapStore` throws, or a turn or an invariant hangs;
  * what was thrown is its `cause`. `InvalidInputError` (rejects) for an unknown option, for seeds of another kind, and
- * without a seed or an actor. If the promise is not awaited, a rejection that nobody handles says so.
+ * without a seed or an actor. If the promise is not awaited, an unhandled rejection reports it.
  * @example
  * ```ts
  * await simulate(Onboarding, {
@@ -36,7 +36,7 @@ export function simulate(flow: FlowConstructor, options: SimulateOptions = {}): 
   const result = ObservedPromise.of(runSimulation(flow, options))
   inNextTask(() => {
     if (result.isObserved) return
-    // Nobody would notice what it finds: the runner reports a rejection that nobody handles.
+    // Its result would be lost. Every runner reports an unhandled rejection.
     void Promise.reject(new ExpectationError(`simulate() was not awaited: await simulate(${flow.name}, ...).${called}`))
   })
   return result
