@@ -43,25 +43,15 @@ const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: 
     [pem(kind).slice(0, 120), some(60)],
   ]),
   'Users in addresses': [
-    'postgres',
-    'postgresql',
-    'mysql',
-    'jdbc:mysql',
-    'mongodb',
-    'mongodb+srv',
-    'amqps',
-    'https',
-  ]
-    .map((scheme) => [`${scheme}://bob:${some(12)}@db.example.com:5432/shop`, `bob:${some(12)}`] as const)
-    .concat(
-      ['s3/cret', 's3?cr#et', '12/34567', 'a@b/c@d:e', '//se/cret'].map(
-        (password) => [`could not reach postgres://app:${password}@db/shop`, `app:${password}`] as const,
-      ),
-      [
-        ['redis://:12345/67@cache:6379/0', ':12345/67'],
-        ['https://bob:pass/word@example.com', 'bob:pass/word'],
-      ],
+    ...['postgres', 'postgresql', 'mysql', 'jdbc:mysql', 'mongodb', 'mongodb+srv', 'amqps', 'https'].map(
+      (scheme) => [`${scheme}://bob:${some(12)}@db.example.com:5432/shop`, `bob:${some(12)}`] as const,
     ),
+    ...['s3/cret', 's3?cr#et', '12/34567', 'a@b/c@d:e', '//se/cret'].map(
+      (password) => [`could not reach postgres://app:${password}@db/shop`, `app:${password}`] as const,
+    ),
+    ['redis://:12345/67@cache:6379/0', ':12345/67'],
+    ['https://bob:pass/word@example.com', 'bob:pass/word'],
+  ],
   Webhooks: [
     ['hooks.slack.com/services/', `T${capitals(9)}/B${capitals(9)}/${some(24)}`],
     ['discord.com/api/v10/webhooks/', `123456789012345678/${some(68)}`],
