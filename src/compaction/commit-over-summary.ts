@@ -23,8 +23,9 @@ export async function commitOverSummary(
   { loaded }: TurnDraft,
   document: SessionDocument,
 ): Promise<MovedCommit | undefined> {
+  if (loaded === undefined) return undefined
   // If the session cannot be loaded, the turn fails with the conflict.
-  const stored = loaded && (await engine.session.access.load(loaded.id).catch(() => undefined))
+  const stored = await engine.session.access.load(loaded.id).catch(() => undefined)
   if (stored === undefined || !isSameJson(withoutSummaries(stored), withoutSummaries(loaded))) return undefined
   const memory: Record<string, SessionMemory> = { ...document.flow.memory }
   for (const namespace of Object.keys({ ...memory, ...stored.flow.memory })) {

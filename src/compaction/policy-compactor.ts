@@ -50,7 +50,7 @@ export class PolicyCompactor implements Compactor {
     }
   }
 
-  moveCommit = commitOverSummary
+  readonly moveCommit: Compactor['moveCommit'] = commitOverSummary
 
   start(control: TurnControl, draft: TurnDraft): Compaction | undefined {
     const { shortened, due } = this.#applyPolicies(draft)

@@ -166,6 +166,8 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
     work.check()
     draft.effects = effects.afterCommit
   }
+  const { attachments } = control.input
+  if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
   const masked = maskTurn(mask, draft, control.input.userMessage)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
