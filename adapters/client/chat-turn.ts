@@ -18,7 +18,8 @@ export type ChatTurnStatus = 'waiting' | 'running' | 'answered' | 'failed' | 'st
 export interface ChatTurn {
   readonly id: string
   readonly message: string
-  readonly attachments: readonly ChatAttachment[]
+  /** After `history`, without `data` if the server no longer keeps the bytes; `size` is their number. */
+  readonly attachments: readonly (ChatAttachment & { readonly size?: number })[]
   readonly status: ChatTurnStatus
   /** The reply so far; empty if it is a `file`, and if the turn failed. */
   readonly text: string

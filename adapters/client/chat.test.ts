@@ -843,10 +843,11 @@ test('end rejects if the server refuses, and forgets nothing', async () => {
 test('history shows the stored turns, after a reload too, and keeps unanswered ones', async () => {
   const { chat, open, network } = setUp()
   await chat.send('one')
-  await chat.send('bytes')
+  await chat.send('bytes', [photo])
   await chat.send('fail')
   const next = open()
   const turns = await next.history()
+  expect(turns.map(({ attachments }) => attachments)).toEqual([[], [{ ...photo, size: 3 }]])
   expect(turns.map(({ message, text, status }) => [message, text, status])).toEqual([
     ['one', 'You said one.', 'answered'],
     ['bytes', '', 'answered'],

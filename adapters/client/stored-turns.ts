@@ -13,6 +13,7 @@ interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding'> {
   readonly turn: number
   readonly message: string
   readonly reply: string
+  readonly attachments?: ChatTurn['attachments']
 }
 
 /** The reply of the route. */
@@ -27,9 +28,9 @@ export async function readConversation(server: ChatServer, session: string): Pro
   return { sessionState, turns: turns.map((turn) => turnOf(session, turn)) }
 }
 
-function turnOf(session: string, { turn, message, reply, ...type }: StoredTurn): ChatTurn {
+function turnOf(session: string, { turn, message, reply, attachments = [], ...type }: StoredTurn): ChatTurn {
   const content = contentOf({ message: reply, ...type })
-  return Object.freeze({ id: `${session}:${turn}`, message, attachments: [], status: 'answered', ...content })
+  return Object.freeze({ id: `${session}:${turn}`, message, attachments, status: 'answered', ...content })
 }
 
 /**

@@ -174,6 +174,7 @@ describe('a request that lost to another', () => {
     [new TurnSupersededError(), 409, null],
     [new IdempotencyMismatchError(), 422, null],
     [new LimitExceededError({ limit: 'maxQueuedTurnsPerSession', value: 1, problem: 'Too many' }), 429, '1'],
+    [new LimitExceededError({ limit: 'maxConcurrentTurnsPerOwner', value: 1, problem: 'Too many' }), 429, '1'],
     [new EngineClosedError(), 503, '1'],
   ])('says so: %s', async (error, status, retryAfter) => {
     const result = resultOf({ success: false, completed: true, message: error.message }, { error })

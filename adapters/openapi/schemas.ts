@@ -99,6 +99,15 @@ const schemas: JsonObject = {
     reply: text,
     contentType: describe('The content type of `reply`.'),
     'encoding?': encoding,
+    'attachments?': { type: 'array', items: schemaOf('SentAttachment') },
+  }),
+  SentAttachment: object({
+    type: oneOf(['image', 'file']),
+    mediaType: text,
+    'name?': text,
+    'url?': text,
+    'size?': describe('Bytes. Absent with `url`.', { type: 'integer' }),
+    'data?': describe('The bytes in base64. Absent with `url`, and if they are no longer kept.'),
   }),
   Health: object({ live: { const: true }, 'ready?': describe('Absent with `check=live`.', flag) }),
 }

@@ -918,6 +918,16 @@ describe('a running turn', () => {
 })
 
 describe('a photo', () => {
+  test('of a turn without a model is in the transcript', async () => {
+    const { say, send } = start({ engine: { flows: [onlyFlowOf('Test', () => reply('Seen.'))] } })
+    const part = { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,iVBORw0KGgo=' }
+    await textOf(await say('', '', { messages: [{ id: 'm1', role: 'user', parts: [part] }] }))
+    expect((await messagesOf(await send('/c1'))).map(({ parts }) => parts)).toEqual([
+      [part],
+      [{ type: 'text', text: 'Seen.' }],
+    ])
+  })
+
   test('reaches the flow, and invalid bytes do not', async () => {
     const seen: unknown[] = []
     const flows = [

@@ -13,6 +13,7 @@ import type { StoredMessage } from '../model/message.js'
 import { checkPrices, type ModelBudgets } from '../model/model-budget.js'
 import type { GrowingList } from '../session/lists/growing-list.js'
 import type { SessionDocument } from '../session/session-document.js'
+import { commitOverSummary } from './commit-over-summary.js'
 import { removableCount, summarizableCount } from './message-cut.js'
 import { type DueSummary, storeSummaries } from './store-summary.js'
 import { selectionsOf } from './summarize.js'
@@ -48,6 +49,8 @@ export class PolicyCompactor implements Compactor {
       if (policy.kind === 'summary') checkModels(control, policy, namespace, budgets)
     }
   }
+
+  readonly moveCommit: Compactor['moveCommit'] = commitOverSummary
 
   start(control: TurnControl, draft: TurnDraft): Compaction | undefined {
     const { shortened, due } = this.#applyPolicies(draft)

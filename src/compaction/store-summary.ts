@@ -74,8 +74,6 @@ async function storeSummary(turn: TurnControl, committed: SessionDocument, task:
   try {
     if (session.closing) throw new EngineClosedError()
     const summary = await summarize(control, task)
-    // The swap has separate deadlines (the wait for the lock, session.access), and must not be aborted.
-    control.work.finish()
     const kept = await swap(summary)
     if (kept === undefined) throw new SessionConflictError({ sessionId: committed.id })
     const durationMs = elapsedMs(clock, startedAt)

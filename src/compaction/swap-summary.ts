@@ -1,9 +1,11 @@
 /**
  * Stores a summary, or the cost of a failed one, in the session's current document: turns may have run since, in this
- * process or another. The session is loaded again under its lock and written once. A conflict drops the summary.
+ * process or another. The session is loaded again under its lock and its lease, and written once. A conflict drops the
+ * summary.
  */
 import { summaryWait } from '../engine/lock/lock-waits.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
+import { giveBackLeases, takeLease } from '../engine/turn/session/session-lease.js'
 import type { Message, StoredMessage } from '../model/message.js'
 import { bytesOfLists } from '../session/document-bytes.js'
 import { memoryList } from '../session/document-lists.js'
@@ -44,14 +46,31 @@ export function swapSummary(
   const { id } = result.committed
   return turn.engine.session.hold(
     id,
-    (holder) => {
+    async (holder) => {
       control.lockHolder = holder
       control.hold(id)
-      return swap(control, result)
+      try {
+        await lease(control, result)
+        // From here on the summary must not be aborted: the store has its own deadlines.
+        control.work.finish()
+        return await swap(control, result)
+      } finally {
+        giveBackLeases(control)
+      }
     },
     () => summaryWait(turn.engine, turn.owner),
     true,
   )
+}
+
+/** Takes the lease of the session, so that the swap does not come between a load and a commit of another process. */
+async function lease(control: TurnControl, { committed, summary }: SummaryResult): Promise<void> {
+  if (summary === undefined) return
+  try {
+    await takeLease(control, committed.id)
+  } catch {
+    // The time of the summary is over. Without a lease the compare-and-swap decides.
+  }
 }
 
 async function swap(control: TurnControl, result: SummaryResult): Promise<number | undefined> {
@@ -106,11 +125,12 @@ function isSameMessage(one: StoredMessage | undefined, other: StoredMessage | un
 }
 
 /** Whether two values are the same JSON. A store may return the keys of an object in a different order. */
-function isSameJson(one: unknown, other: unknown): boolean {
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
   if (Array.isArray(one) && Array.isArray(other)) {
     return one.length === other.length && one.every((value, index) => isSameJson(value, other[index]))
   }
-  if (!isPlainObject(one) || !isPlainObject(other)) return one === other
+  if (!isPlainObject(one) || !isPlainObject(other)) return false
   const keys = Object.keys(one)
   return (
     keys.length === Object.keys(other).length &&
@@ -118,8 +138,8 @@ function isSameJson(one: unknown, other: unknown): boolean {
   )
 }
 
-/** Adds the cost of the calls to the stored usage. */
-function addSpent(stored: SessionUsage, { before, after }: SummaryResult['usage']): SessionUsage {
+/** Adds the cost of calls to the stored usage. */
+export function addSpent(stored: SessionUsage, { before, after }: SummaryResult['usage']): SessionUsage {
   const usage: Record<string, number> = { ...stored }
   const spentBefore: Readonly<Record<string, number>> = { ...before }
   for (const [name, amount] of Object.entries(after)) {

@@ -14,7 +14,7 @@ import { OwnerBudgets } from './budgets/owner-budgets.js'
 import { consoleLogger } from './console-logger.js'
 import type { EngineContext, RunningTurn } from './core/engine-context.js'
 import { EngineEvents } from './core/engine-events.js'
-import { resolveLimits } from './core/engine-limits.js'
+import { longestTurnMs, resolveLimits } from './core/engine-limits.js'
 import type { FlowEngineOptions } from './core/engine-options.js'
 import { createGenerateId } from './core/ids.js'
 import { Arrivals } from './idempotency/arrivals.js'
@@ -70,7 +70,7 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     outdated: options.outdated ?? 'refuse',
     busy: options.busy ?? 'queue',
     admission: new Admission(clock, limits),
-    ownerBudgets: owner && new OwnerBudgets(owner, clock),
+    ownerBudgets: owner && new OwnerBudgets(owner, clock, longestTurnMs(limits)),
     turns,
     afterTurnTasks: new AfterTurnTasks(),
     keyedTurns: new KeyedTurns({ clock, limits, events }),

@@ -262,9 +262,9 @@ export class FlowEngine {
   }
 
   /**
-   * Removes every stored session of an owner, each under its lock, and repeats the listing until it is empty. Refuse
-   * the owner's requests first: a turn in another process may begin a session after the last listing. Sessions that the
-   * store cannot read stay; `failed` counts those that are known to be the owner's.
+   * Removes every stored session of an owner, each under its lock, and repeats the listing until it is empty, at most
+   * ten times. Refuse the owner's requests first: a turn in another process may begin a session after the last listing.
+   * `failed` counts the sessions that are left, and those of the owner that the store cannot read.
    *
    * @throws `InvalidInputError` (rejects) if the store cannot list; `SessionStoreError` or `EngineClosedError` if it
    * could not go on: call it again

@@ -81,6 +81,7 @@ export class BudgetExceededError extends FlowError<'BUDGET_EXCEEDED'> {
   declare readonly amount: 'modelCalls' | 'tokens' | 'cost' | 'wallTimeMs'
   /** The budget. */
   declare readonly value: number
+  /** For an owner, with the estimated cost of calls under way. */
   declare readonly spent: number
 
   constructor(options: {

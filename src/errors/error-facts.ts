@@ -69,6 +69,9 @@ export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   TURN_TIMEOUT: { status: 400, precise: 504, session: 'aborts', unseen: 'unknown', repeat: 'unsure' },
 }
 
+/** The limits that a request may keep if it is sent again soon. */
+export const passingLimits: readonly (string | undefined)[] = ['maxQueuedTurnsPerSession', 'maxConcurrentTurnsPerOwner']
+
 /** The facts of a code. An unknown code, of a later release or an engine wrapper, counts as `FLOW_ERROR`. */
 export function factsOf(code: string): ErrorFacts {
   return Object.hasOwn(errorFacts, code) ? errorFacts[code as FlowErrorCode] : errorFacts.FLOW_ERROR

@@ -4,10 +4,17 @@
  */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { FilePart, ImagePart, Message, MessagePart, MessageRole, StoredMessage } from '../model/message.js'
-import { findIn, newAttachment, referencedIds, referenceTo, withAttachments } from '../session/attachments.js'
+import {
+  findIn,
+  newAttachment,
+  referencedIds,
+  referenceTo,
+  sizeOfBase64,
+  withAttachments,
+} from '../session/attachments.js'
 import { GrowingList } from '../session/lists/growing-list.js'
 import { shareList } from '../session/lists/shared-lists.js'
-import type { SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
+import type { SentAttachment, SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
 import type { BaseStep } from './base-step.js'
 import { Step } from './step.js'
 
@@ -149,6 +156,18 @@ export class ConversationMemory {
     let bytes = this.#attachments?.addedBytes ?? 0
     for (const { messages } of this.#touched.values()) bytes += messages.addedBytes
     return bytes
+  }
+
+  /**
+   * The images and files of the user's message, for the history. Their bytes are kept even if no memory refers to them.
+   */
+  sent(parts: readonly (ImagePart | FilePart)[], turn: number): readonly SentAttachment[] {
+    return Object.freeze(
+      parts.map((part) => {
+        const reference = this.#store(part, turn) as SentAttachment
+        return part.data === undefined ? reference : Object.freeze({ ...reference, size: sizeOfBase64(part.data) })
+      }),
+    )
   }
 
   /** The memory as the document stores it. Unchanged lists are the stored ones. */

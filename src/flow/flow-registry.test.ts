@@ -54,7 +54,7 @@ class Shop extends flowOf(place('Start')) {}
 
 test.each<readonly [string, unknown, string]>([
   ['a class in place of a list', Shop, "the class 'Shop'"],
-  ['an object in place of a class', [new Shop()], "an object of the class 'Shop'"],
+  ['an object in place of a class', [{}], 'an object'],
   ['another class', [Desk], "the class 'Desk'"],
   ['a hole in a list', [undefined], 'undefined'],
   ['a map with a blank name', { ' ': Booking }, 'a map with a blank name'],
@@ -63,6 +63,16 @@ test.each<readonly [string, unknown, string]>([
   const details = `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`
   expect(() => new FlowRegistry().register(registration as FlowRegistration)).toThrow(
     expect.objectContaining({ message: incomplete, details }),
+  )
+})
+
+test.each<readonly [string, unknown]>([
+  ['a list', [new Shop()]],
+  ['a map', { Shop: new Shop() }],
+  ['place of a list', new Shop()],
+])('the error of an object of a flow in %s says to pass its class', (_where, registration) => {
+  expect(() => new FlowRegistry().register(registration as FlowRegistration)).toThrow(
+    expect.objectContaining({ message: incomplete, details: 'Pass the class Shop, not an object: flows: [Shop].' }),
   )
 })
 

@@ -43,6 +43,9 @@ interface RegisteredFlow {
 /** Bundlers shorten the names of classes, which are the names of flows without an `id`. */
 export const giveStaticId: string = 'Give each flow a static id.'
 
+/** The contract fixes it. */
+const incompleteMessage = 'A registered flow must have a name and constructor.'
+
 /** The flows of one engine. */
 export class FlowRegistry {
   readonly #flows = new Map<string, RegisteredFlow>()
@@ -118,6 +121,7 @@ export class FlowRegistry {
 /** The classes to register, with their keys if the registration is a map. */
 function entriesOf(registration: FlowRegistration): readonly (readonly [string | undefined, unknown])[] {
   if (Array.isArray(registration)) return Array.from(registration, (flow: unknown) => [undefined, flow] as const)
+  if (registration instanceof Flow) throw notAFlow(registration)
   if (!isPlainObject(registration)) throw incomplete(shownValue(registration))
   const entries = Object.entries(registration)
   if (entries.some(([name]) => name.trim() === '')) throw incomplete('a map with a blank name')
@@ -146,6 +150,10 @@ function checkNoMerge(id: string, flow: FlowConstructor): void {
 
 /** A class with the methods of a flow that does not extend this `Flow` comes from another copy of the package. */
 function notAFlow(value: unknown): FlowRegistrationError {
+  if (value instanceof Flow) {
+    const { name } = value.constructor
+    return registrationError(incompleteMessage, `Pass the class ${name}, not an object: flows: [${name}].`)
+  }
   if (typeof value !== 'function' || value === Flow || !('addContext' in Object(value.prototype))) {
     return incomplete(shownValue(value))
   }
@@ -154,8 +162,7 @@ function notAFlow(value: unknown): FlowRegistrationError {
   )
 }
 
-/** The contract fixes the message. @param given - What was registered. */
+/** @param given - What was registered. */
 function incomplete(given: string): FlowRegistrationError {
-  const details = `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`
-  return registrationError('A registered flow must have a name and constructor.', details)
+  return registrationError(incompleteMessage, `Register classes that extend Flow, as in flows: [MyFlow]; got ${given}.`)
 }

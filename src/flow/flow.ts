@@ -113,8 +113,8 @@ export abstract class Flow {
    * Migrates a session stored by an older version to this version. It receives a copy and returns the changed document,
    * or `null` to start a new session and leave this one unchanged. The result is stored, with this version, when a turn
    * commits. Until then every turn calls `migrate` again, so it must have no side effects. `id`, `revision`, `owner`,
-   * `createdAt`, `turns`, `flow.name`, `receipts` and `effects` must not change. If it throws, the turn fails and the
-   * session stays as it is. Default: none.
+   * `createdAt`, `runStatus`, `turns`, `flow.name`, `receipts` and `effects` must not change. If it throws, the turn
+   * fails and the session stays as it is. Default: none.
    *
    * @example
    * ```ts

@@ -139,3 +139,8 @@ export function newAttachment(turn: number, data: string, isUsed: (id: string) =
 export function attachmentId(turn: number, index: number): string {
   return `${turn}-${index}`
 }
+
+/** How many bytes a padded base64 text stands for. */
+export function sizeOfBase64(data: string): number {
+  return (data.length / 4) * 3 - (data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0)
+}

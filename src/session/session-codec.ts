@@ -117,6 +117,15 @@ const checkMessage = fields({
   summary: flag,
 })
 
+const checkSent = fields({
+  type: oneOf('image', 'file'),
+  mediaType: text,
+  name: optional(text),
+  url: optional(text),
+  attachment: optional(name),
+  size: optional(count),
+})
+
 const checkHistoryEntry = fields({
   turn: count,
   id: optional(name),
@@ -126,6 +135,7 @@ const checkHistoryEntry = fields({
   contentType: text,
   step: text,
   encoding: oneOf(undefined, 'base64'),
+  attachments: optional(listOf(checkSent)),
 })
 
 const checkFlow = fields({

@@ -139,6 +139,18 @@ export interface SessionDocument {
     readonly contentType: string
     /** Present if `reply` holds bytes in base64. */
     readonly encoding?: 'base64'
+    /** The images and files that came with the message, without their bytes. Absent if there were none. */
+    readonly attachments?: readonly {
+      readonly type: 'image' | 'file'
+      readonly mediaType: string
+      readonly name?: string
+      /** Where it is, if it came as an address. */
+      readonly url?: string
+      /** The ID in the document's `attachments`, which keeps the bytes of the newest turns. */
+      readonly attachment?: string
+      /** How many bytes it has. */
+      readonly size?: number
+    }[]
     /** The current step at the end of the turn. */
     readonly step: string
   }[]
@@ -158,6 +170,8 @@ export type SessionMemory = SessionFlow['memory'][string]
 export type SessionSequenceEntry = SessionFlow['sequence'][number]
 /** One committed turn. */
 export type SessionHistoryEntry = SessionDocument['history'][number]
+/** An image or a file of a turn. */
+export type SentAttachment = NonNullable<SessionHistoryEntry['attachments']>[number]
 /** A turn that an idempotency key can repeat. */
 export type SessionReceipt = NonNullable<SessionDocument['receipts']>[number]
 /** See {@link SessionDocument.effects}. */

@@ -43,15 +43,15 @@ const corpus: Readonly<Record<string, readonly (readonly [text: string, secret: 
     [pem(kind).slice(0, 120), some(60)],
   ]),
   'Users in addresses': [
-    'postgres',
-    'postgresql',
-    'mysql',
-    'jdbc:mysql',
-    'mongodb',
-    'mongodb+srv',
-    'amqps',
-    'https',
-  ].map((scheme) => [`${scheme}://bob:${some(12)}@db.example.com:5432/shop`, `bob:${some(12)}`] as const),
+    ...['postgres', 'postgresql', 'mysql', 'jdbc:mysql', 'mongodb', 'mongodb+srv', 'amqps', 'https'].map(
+      (scheme) => [`${scheme}://bob:${some(12)}@db.example.com:5432/shop`, `bob:${some(12)}`] as const,
+    ),
+    ...['s3/cret', 's3?cr#et', '12/34567', 'a@b/c@d:e', '//se/cret'].map(
+      (password) => [`could not reach postgres://app:${password}@db/shop`, `app:${password}`] as const,
+    ),
+    ['redis://:12345/67@cache:6379/0', ':12345/67'],
+    ['https://bob:pass/word@example.com', 'bob:pass/word'],
+  ],
   Webhooks: [
     ['hooks.slack.com/services/', `T${capitals(9)}/B${capitals(9)}/${some(24)}`],
     ['discord.com/api/v10/webhooks/', `123456789012345678/${some(68)}`],
@@ -246,6 +246,7 @@ test.each([
   'Devices 356938035643809 and 490154203237518 are not eligible.',
   'It violates "pk_appointments" and pk_appointments_by_day_and_hour; sk-learning-course is full.',
   'Unexpected token: "}" at 3, \'<\' is one, too; token: "," is',
+  'http://localhost:4873/@scope/package, ws://[::1]:3000/@scope, "redis://cache:6379/0", "ann@b.example"',
   'https://shop.example?mail=ann@b.example and https://shop.example#ann@b.example are wrong',
   'Call +49 30 901820 or 0800 1111 2222; 12/2028; 192.168.100.100; 1.234.567.890.123',
 ])('leaves what users need to see: %s', (text) => {
@@ -293,6 +294,8 @@ test('takes linear time, not quadratic', () => {
     '1-',
     'MA.',
     '\\"',
+    '://a:',
+    '://a:b/',
   ]
   const words = ['token', 'token:', 'password="', 'Bearer ', 'Basic ', 'AB12 ', '1111 ', '-----BEGIN PRIVATE KEY-----']
   const around = [
@@ -301,6 +304,7 @@ test('takes linear time, not quadratic', () => {
     "token: '|",
     'token: |\n',
     '://| ',
+    '://a:|',
     '1|x',
     'Bearer |!',
     'eyJ|.',

@@ -56,6 +56,11 @@ function patterns(): readonly (readonly [RegExp, string | ((match: string, ...re
       /-----BEGIN ?(?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END[ A-Z0-9]{0,60}-----|$)/g,
       redacted,
     ],
+    // A password that was not encoded may have a slash. After a host of the web, digits and a slash are a port.
+    [
+      /((?<!\b(?:http|ws)s?):\/\/|:\/\/(?!\[|[^\s/?#:@]+:\d{1,5}[/?#]))[^\s/?#:@"'<>]{0,256}:[^\s"'<>]{0,256}@/gi,
+      `${keepName}@`,
+    ],
     [/(:\\?\/\\?\/)[^\s/?#]+@/g, `${keepName}@`],
     [
       /((?:hooks\.slack\.com|discord(?:app)?\.com\/api\/(?:v\d{1,2}\/)?webhooks|webhook\.office\.com)\/)[\w/@-]+/gi,

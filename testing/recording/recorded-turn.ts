@@ -102,22 +102,15 @@ export function turnMessagesOf(document: SessionDocument): TurnMessages[] {
   })
 }
 
-/** What the user sent with the message: each memory that got it has all of it, in its first message of the turn. */
+/** What the user sent with a message, with the bytes. */
 export function attachmentsOf(
   { attachments = [] }: SessionDocument,
-  groups: readonly TurnMessages[],
-): readonly (ImagePart | FilePart)[] | undefined {
-  for (const { messages } of groups) {
-    const media = (messages[0]?.parts ?? []).filter((part) => part.type === 'image' || part.type === 'file')
-    if (media.length === 0) continue
-    return media.map((part): ImagePart | FilePart => {
-      if (!('attachment' in part)) return part as ImagePart | FilePart
-      const { attachment, ...described } = part
-      const data = attachments.find(({ id }) => id === attachment)?.data
-      return { ...described, data: data as string } as ImagePart | FilePart
-    })
-  }
-  return undefined
+  sent: NonNullable<SessionDocument['history'][number]['attachments']>,
+): readonly (ImagePart | FilePart)[] {
+  return sent.map(({ attachment, size: _, ...described }) => {
+    const data = attachments.find(({ id }) => id === attachment)?.data
+    return (data === undefined ? described : { ...described, data }) as ImagePart | FilePart
+  })
 }
 
 /** The text of a message that is one text and nothing else. */

@@ -82,12 +82,12 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
       const spoken = (isOwn ? messages.slice(0, -1) : messages).filter(({ role }) => role === 'assistant')
       return [namespace, spoken.map(({ parts }) => parts as readonly MessagePart[])] as const
     })
-    const attachments = attachmentsOf(document, ofTurn)
+    const { attachments, ...rest } = entry
     return {
       number: turn,
       said: message,
-      ...(attachments === undefined ? {} : { attachments }),
-      ...entry,
+      ...(attachments === undefined ? {} : { attachments: attachmentsOf(document, attachments) }),
+      ...rest,
       replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),
       toolCalls: ofTurn.flatMap(({ namespace, messages }) => toolCallsOf(namespace, messages)),
       messages: Object.fromEntries(

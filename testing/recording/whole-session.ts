@@ -23,7 +23,7 @@ export function requireWhole(
   named: readonly number[] = [],
 ): void {
   requireWholeHistory(document)
-  requireAttachments(document, groups)
+  requireAttachments(document)
   requireWholeMemory(document, groups)
   requireReplies(document, groups, named)
 }
@@ -102,14 +102,14 @@ function hasMessages(groups: readonly TurnMessages[], number: number): boolean {
 /**
  * Refuses a session from which bytes of the user were removed: without them the models cannot get the same request.
  */
-function requireAttachments(document: SessionDocument, groups: readonly TurnMessages[]): void {
+function requireAttachments(document: SessionDocument): void {
   const stored = new Set((document.attachments ?? []).map(({ id }) => id))
-  for (const { turn, messages } of groups) {
-    for (const part of messages.flatMap(({ parts }) => parts)) {
-      if (!('attachment' in part) || stored.has(part.attachment)) continue
+  for (const { turn, attachments = [] } of document.history) {
+    for (const { type, attachment } of attachments) {
+      if (attachment === undefined || stored.has(attachment)) continue
       refuse(
         document,
-        `the bytes of the ${part.type} of turn ${turn} were removed. Record sessions with limits: { attachmentTurns: Infinity, maxSessionBytes: Infinity }.`,
+        `the bytes of the ${type} of turn ${turn} were removed. Record sessions with limits: { attachmentTurns: Infinity, maxSessionBytes: Infinity }.`,
       )
     }
   }

@@ -34,10 +34,11 @@ describe('statusOf', () => {
     expect(statusOf(errorOf(code), 'contract')).toBe(400)
   })
 
-  test('a full queue is 429, unlike any other limit', () => {
+  test('a full queue and an owner with too many turns are 429, unlike any other limit', () => {
     const passed = (limit: string): number =>
       statusOf(new LimitExceededError({ limit, value: 1, problem: 'x' }), 'precise')
     expect(passed('maxQueuedTurnsPerSession')).toBe(429)
+    expect(passed('maxConcurrentTurnsPerOwner')).toBe(429)
     expect(passed('maxMessageBytes')).toBe(422)
   })
 

@@ -2,7 +2,7 @@
  * The HTTP status of a failure: 400 for all in the contract, or by error code with `statuses: 'precise'`. Also the
  * error code of a request that the adapter refuses.
  */
-import { factsOf } from '../../../src/errors/error-facts.js'
+import { factsOf, passingLimits } from '../../../src/errors/error-facts.js'
 import type { AnyFlowError } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import { internalCode } from './outcome.js'
@@ -10,7 +10,7 @@ import { internalCode } from './outcome.js'
 /** The value of the option `statuses`. */
 export type StatusMode = 'contract' | 'precise'
 
-/** The status of `LIMIT_EXCEEDED` if the queue of a session is full. */
+/** The status of `LIMIT_EXCEEDED` if a session or an owner has too many turns at the moment. */
 export const fullQueueStatus = 429
 
 /** The codes of requests that the adapter refuses, by their precise status. All others are `INVALID_INPUT`. */
@@ -48,7 +48,6 @@ export function addRetryAfter(headers: HeaderRecord, status: number): void {
 export function statusOf(error: AnyFlowError | undefined, mode: StatusMode): number {
   if (mode === 'contract') return 400
   if (error === undefined) return 500
-  // A full queue is temporary: the same request may succeed soon. No other limit is.
-  if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return fullQueueStatus
+  if (error.code === 'LIMIT_EXCEEDED' && passingLimits.includes(error.limit)) return fullQueueStatus
   return factsOf(error.code).precise
 }

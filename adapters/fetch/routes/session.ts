@@ -32,9 +32,14 @@ function replyWith(
   headers: Readonly<HeaderRecord>,
 ): Response {
   const sessionState = document?.runStatus ?? 'none'
-  const turns = (document?.history ?? []).map(({ turn, at, message, reply, contentType, encoding }) => ({
+  const kept = new Map(document?.attachments?.map(({ id, data }) => [id, data]))
+  const turns = (document?.history ?? []).map(({ turn, at, message, reply, contentType, encoding, attachments }) => ({
     ...{ turn, at, message, reply, contentType },
-    ...(encoding === undefined ? {} : { encoding }),
+    ...(encoding && { encoding }),
+    ...(attachments && {
+      // `data` is absent in JSON if the bytes are not kept.
+      attachments: attachments.map(({ attachment = '', ...one }) => ({ ...one, data: kept.get(attachment) })),
+    }),
   }))
   const body = { success: true, session: sessionId, sessionState, turns }
   return replyJson(body, 200, { ...headers, [stateHeader]: sessionState })

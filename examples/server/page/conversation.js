@@ -83,7 +83,8 @@ function addPlace({ id, message, attachments }) {
   const place = { user: entry('You', message), reply: entry('Desk', '') }
   place.user.className = 'user'
   for (const { mediaType, data } of attachments) {
-    place.user.append(image(`data:${mediaType};base64,${data}`, 'The photo that you sent'))
+    // The server keeps the bytes of the newest photos only.
+    if (data !== undefined) place.user.append(image(`data:${mediaType};base64,${data}`, 'The photo that you sent'))
   }
   places.set(id, place)
   return place

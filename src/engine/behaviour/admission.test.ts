@@ -1,4 +1,4 @@
-// How many turns are under way in an engine at the same time: `maxConcurrentTurns`.
+// How many turns are under way in an engine at the same time: `maxConcurrentTurns`, `maxConcurrentTurnsPerOwner`.
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, gatedFlow, harness } from '../../../testing/contract/engine-harness.js'
 import { recordEvents } from '../../../testing/contract/event-recorder.js'
@@ -173,6 +173,57 @@ describe('maxConcurrentTurns', () => {
   })
 })
 
+describe('maxConcurrentTurnsPerOwner', () => {
+  const limits = { maxConcurrentTurns: 10, maxConcurrentTurnsPerOwner: 2 }
+  const ada = { owner: 'ada' }
+
+  test('refuses a turn of the owner beyond it, and no other caller', async () => {
+    const { say, open, store } = forTwo(limits)
+    const two = [say('a', ada), say('b', ada)]
+    const before = store.journal.length
+    const { response, error, sessionState } = await say('c', { ...ada, sessionId: 'some-session' })
+    expect(response).toMatchObject({
+      success: false,
+      message: 'The number of turns of one owner exceeds the limit maxConcurrentTurnsPerOwner (2).',
+      session: 'some-session',
+    })
+    expect(error).toMatchObject({ code: 'LIMIT_EXCEEDED', limit: 'maxConcurrentTurnsPerOwner', value: 2 })
+    // A flood must not become reads of the store.
+    expect([sessionState, store.journal.length]).toEqual(['unknown', before])
+    const others = [say('d', { owner: 'bob' }), say('d'), say('d'), say('d')]
+    for (const message of ['a', 'b', 'd']) open(message)
+    expect((await Promise.all(others)).every(({ response: { success } }) => success)).toBe(true)
+    await Promise.all(two)
+    open('c')
+    expect((await say('c', ada)).response.success).toBe(true)
+  })
+
+  test('counts the waiting turns of the owner', async () => {
+    const { say, open, engine } = forTwo(limits)
+    open('first')
+    const sessionId = (await say('first', ada)).response.session
+    const two = [say('a', { ...ada, sessionId }), say('b', { ...ada, sessionId })]
+    expect((await say('c', ada)).error?.code).toBe('LIMIT_EXCEEDED')
+    open('a')
+    await two[0]
+    open('c')
+    const third = say('c', ada)
+    expect((await say('d', ada)).error?.code).toBe('LIMIT_EXCEEDED')
+    open('b')
+    await Promise.all([...two, third])
+    expect(engine.limits.maxConcurrentTurnsPerOwner).toBe(2)
+  })
+
+  test('the bound of all comes first', async () => {
+    const { say, open } = forTwo({ maxConcurrentTurns: 2, maxConcurrentTurnsPerOwner: 2 })
+    const two = [say('a', ada), say('b', ada)]
+    expect((await say('c', ada)).error?.code).toBe('ENGINE_BUSY')
+    open('a')
+    open('b')
+    await Promise.all(two)
+  })
+})
+
 describe('a turn that a runtime has dropped together with its request, so that it never settles', () => {
   const [lost, kept, next] = [{}, {}, {}]
 
@@ -180,18 +231,33 @@ describe('a turn that a runtime has dropped together with its request, so that i
     const clock = new VirtualClock()
     const limits = resolveLimits({ maxConcurrentTurns: 2, turnTimeoutMs: 1_000, storeTimeoutMs: 100 })
     const admission = new Admission(clock, limits)
-    expect(admission.enter(lost)).toBe(true)
+    expect(admission.enter(lost)).toBe(undefined)
     await clock.advance(100)
-    expect(admission.enter(kept)).toBe(true)
+    expect(admission.enter(kept)).toBe(undefined)
     await clock.advance(3_299)
-    expect(admission.enter(next)).toBe(false)
+    expect(admission.enter(next)).toBe('maxConcurrentTurns')
     await clock.advance(1)
-    expect(admission.enter(next)).toBe(true)
-    expect(admission.enter({})).toBe(false)
+    expect(admission.enter(next)).toBe(undefined)
+    expect(admission.enter({})).toBe('maxConcurrentTurns')
     // It settles after all: that frees no other place.
     admission.leave(lost)
-    expect(admission.enter({})).toBe(false)
+    expect(admission.enter({})).toBe('maxConcurrentTurns')
     admission.leave(kept)
-    expect(admission.enter({})).toBe(true)
+    expect(admission.enter({})).toBe(undefined)
+  })
+  test('keeps the place of its owner for as long, too', async () => {
+    const clock = new VirtualClock()
+    const limits = resolveLimits({ maxConcurrentTurnsPerOwner: 1, turnTimeoutMs: 1_000, storeTimeoutMs: 100 })
+    const admission = new Admission(clock, limits)
+    const [first, second] = [{ owner: 'ada' }, { owner: 'ada' }]
+    expect(admission.enter(first)).toBe(undefined)
+    await clock.advance(3_399)
+    expect(admission.enter(second)).toBe('maxConcurrentTurnsPerOwner')
+    await clock.advance(1)
+    expect(admission.enter(second)).toBe(undefined)
+    admission.leave(first)
+    expect(admission.enter({ owner: 'ada' })).toBe('maxConcurrentTurnsPerOwner')
+    admission.leave(second)
+    expect(admission.enter({ owner: 'ada' })).toBe(undefined)
   })
 })

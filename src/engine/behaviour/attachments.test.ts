@@ -45,9 +45,11 @@ describe('attachments', () => {
       { role: 'user', parts: [{ type: 'text', text: 'Is it blue?' }], turn: 2 },
       { role: 'assistant', parts: [{ type: 'text', text: 'Yes, blue.' }], turn: 2 },
     ])
-    // The history is what was said: text alone.
+    // The history has no bytes.
     expect(history.map(({ message }) => message)).toEqual(['What is this?', 'Is it blue?'])
-    expect(Object.keys(history[0] ?? {})).toEqual(['turn', 'id', 'at', 'message', 'reply', 'contentType', 'step'])
+    const fields = ['turn', 'id', 'at', 'message', 'reply', 'contentType', 'step']
+    expect(history.map((entry) => Object.keys(entry))).toEqual([[...fields, 'attachments'], fields])
+    expect(history[0]?.attachments).toEqual([{ ...reference, size: 8 }, manual])
   })
 
   test('survive a restart, and the session goes on', async () => {
@@ -172,6 +174,39 @@ describe('bytes that onRestore puts into a message', () => {
     await conversation.say('Look', { attachments: [{ ...photo, data: 'MINE' }] })
     const received = conversation.model.requests.at(-1)?.messages.flatMap(({ parts }) => parts)
     expect(received?.flatMap((part) => (part.type === 'image' ? [part.data] : []))).toEqual(['MENU', 'MINE'])
+  })
+})
+
+describe('attachments of a turn without a model', () => {
+  class Answer extends LogicStep {
+    override run() {
+      return reply('Thank you.')
+    }
+  }
+
+  test('stand in the history, and their bytes are kept for attachmentTurns', async () => {
+    await using conversation = new Conversation(flowOf(Answer), { limits: { attachmentTurns: 1 } })
+    await conversation.say('Here', { attachments })
+    await conversation.restart()
+    const first = await conversation.document()
+    expect(first.attachments).toEqual([{ id: '1-0', turn: 1, data: photo.data }])
+    const placeholders = [{ type: 'image', mediaType: 'image/png', attachment: '1-0', size: 8 }, manual]
+    expect(first.history[0]?.attachments).toEqual(placeholders)
+    expect(bytesOfLists(JSON.parse(JSON.stringify(first)))).toBe(first.bytes)
+    await conversation.say('And', { attachments: [{ type: 'file', mediaType: 'text/plain', data: 'QQ==', name: 'a' }] })
+    const second = await conversation.document()
+    expect(second.attachments).toEqual([{ id: '2-0', turn: 2, data: 'QQ==' }])
+    expect(second.history.map((entry) => entry.attachments)).toEqual([
+      placeholders,
+      [{ type: 'file', mediaType: 'text/plain', name: 'a', attachment: '2-0', size: 1 }],
+    ])
+  })
+
+  test('have their names masked', async () => {
+    const mask = (text: string): string => text.replace('Ada', '***')
+    await using conversation = new Conversation(flowOf(Answer), { mask })
+    await conversation.say('', { attachments: [{ ...manual, name: 'Ada.pdf' }] })
+    expect((await conversation.document()).history[0]?.attachments).toEqual([{ ...manual, name: '***.pdf' }])
   })
 })
 

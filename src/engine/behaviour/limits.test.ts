@@ -82,6 +82,7 @@ describe('the limits of an engine', () => {
       modelTimeoutMs: 60_000,
       toolTimeoutMs: 30_000,
       maxConcurrentTurns: 10_000,
+      maxConcurrentTurnsPerOwner: 1_000,
       maxQueuedTurnsPerSession: 32,
       maxMessageBytes: 262_144,
       maxAttachmentBytes: 1_048_576,

@@ -163,6 +163,14 @@ describe('eraseOwner', () => {
     expect(await storedIds(inner)).toEqual([])
   })
 
+  test('gives up on an owner who begins sessions all the time, and counts those that are left', async () => {
+    const { engine, inner } = await engineOver([{ id: 'a' }])
+    let begun = 0
+    engine.on('session:deleted', () => void inner.create(documentOf(`${9999 - ++begun}`, '1-a')))
+    expect(await engine.eraseOwner('user-7')).toEqual({ deleted: 10, failed: 1 })
+    expect(await storedIds(inner)).toEqual(['9989'])
+  })
+
   test("waits for the lock of each session, and leaves one alone that is another owner's by then", async () => {
     const { engine, inner } = await engineOver([{ id: 'a' }, { id: 'b' }])
     const held = gate()

@@ -344,6 +344,7 @@ describe('what a hook may not change', () => {
     ['changed its revision', (document) => ({ ...document, revision: '9-x' })],
     ['changed its owner', (document) => ({ ...document, owner: 'grace' })],
     ['changed its createdAt', (document) => ({ ...document, createdAt: '2020-01-01T00:00:00.000Z' })],
+    ['changed its runStatus', (document) => ({ ...document, runStatus: 'completed' })],
     ['changed its receipts', (document) => ({ ...document, receipts })],
     ['changed its effects', (document) => ({ ...document, effects })],
     ['changed its flow.name', (document) => ({ ...document, flow: { ...document.flow, name: 'Other' } })],

@@ -4,7 +4,7 @@ import { BudgetExceededError } from '../../errors/engine-errors.js'
 import type { TokenUsage } from '../../model/message.js'
 import { amounts, type ModelBudget, type ModelBudgets } from '../../model/model-budget.js'
 import type { SessionUsage } from '../../session/session-document.js'
-import type { OwnerSpending } from './owner-budgets.js'
+import type { Estimate, OwnerSpending } from './owner-budgets.js'
 
 /** The budgets of a turn, its start time, and its session's earlier spending. */
 export class BudgetCheck {
@@ -13,6 +13,8 @@ export class BudgetCheck {
   readonly #clock: Clock
   readonly #startedAt: number
   readonly #owner: OwnerSpending | undefined
+  /** Ends the reservation of the attempt that is under way. */
+  #release: (() => void) | undefined
 
   /**
    * @param startedAt - When the turn began, in the clock's monotonic time.
@@ -32,9 +34,10 @@ export class BudgetCheck {
     this.#owner = owner
   }
 
-  /** Counts an attempt at a call for the owner. */
-  countCall(): void {
+  /** Counts an attempt at a call for the owner, and reserves what it will probably cost until {@link countUsage}. */
+  countCall(estimate: () => Estimate): void {
     this.#owner?.add({ modelCalls: 1 })
+    this.#release = this.#owner?.reserve(estimate())
   }
 
   /**
@@ -42,6 +45,8 @@ export class BudgetCheck {
    * it.
    */
   countUsage({ inputTokens, outputTokens }: TokenUsage, cost: number | undefined): void {
+    this.#release?.()
+    this.#release = undefined
     this.#owner?.add({ tokens: inputTokens + outputTokens, ...(cost === undefined ? {} : { cost }) })
   }
 

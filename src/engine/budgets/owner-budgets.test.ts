@@ -170,8 +170,114 @@ describe('a budget of an owner', () => {
   })
 })
 
+describe('a call under way', () => {
+  /** A model that answers when its gate opens, for 10 tokens. */
+  function waiting(): { readonly act: Act; readonly open: () => void } {
+    const { opened, open } = gate()
+    const usage = { inputTokens: 5, outputTokens: 5 }
+    return { act: () => opened.then(() => ({ parts: [{ type: 'text', text: 'Hi.' }], usage })), open }
+  }
+
+  test('reserves its estimated tokens, and a call that would begin beyond the budget is refused', async () => {
+    const { act, open } = waiting()
+    const made = budgeted({ tokens: 1_005 }, [act, costly])
+    const first = made.engine.run({ ...hello, ...ada })
+    await made.clock.settle()
+    const [code, , amount, value, spent] = await ends(made, ada)
+    expect([code, amount, value]).toEqual(['BUDGET_EXCEEDED', 'tokens', 1_005])
+    // 1 000 for the answer, and a token for four bytes of the request.
+    expect(spent).toBeGreaterThanOrEqual(1_005)
+    expect(spent).toBeLessThan(1_050)
+    open()
+    expect((await first).success).toBe(true)
+    expect(await ends(made, ada)).toBe('Hi.')
+  })
+
+  test('is refused at once however many begin together: at most the last one may cost more than is left', async () => {
+    const { act, open } = waiting()
+    const made = budgeted({ tokens: 5_000 }, Array<Act>(200).fill(act))
+    const turns = Array.from({ length: 200 }, () => made.engine.execute({ ...hello, ...ada }))
+    await made.clock.settle()
+    open()
+    const outcomes = await Promise.all(turns)
+    expect(outcomes.filter(({ error }) => error === undefined)).toHaveLength(5)
+  })
+
+  test('reserves nothing of other owners, and does not bound its own turn', async () => {
+    const { act, open } = waiting()
+    const made = budgeted({ tokens: 3 }, [act, costly])
+    const first = made.engine.run({ ...hello, ...ada })
+    await made.clock.settle()
+    expect(await ends(made, { owner: 'bob' })).toBe('Hi.')
+    open()
+    expect((await first).success).toBe(true)
+  })
+
+  test('reserves maxOutputTokens, if its model has that parameter', async () => {
+    class Short extends Chat {
+      override model() {
+        return { provider: 'own', name: 'small', params: { maxOutputTokens: 20 } }
+      }
+    }
+    const { act, open } = waiting()
+    const made = budgeted({ tokens: 500 }, [act, costly], { flows: [Short] })
+    const first = made.engine.run({ ...hello, ...ada })
+    await made.clock.settle()
+    expect(await ends(made, ada)).toBe('Hi.')
+    open()
+    await first
+  })
+
+  test('counts the bytes of a file, and not those of an image', async () => {
+    const data = 'A'.repeat(4_000)
+    const refusedBeside = async (part: object): Promise<boolean> => {
+      const { act, open } = waiting()
+      const made = budgeted({ tokens: 1_500 }, [act, costly])
+      const first = made.engine.run({ ...hello, ...ada, attachments: [{ ...part, data } as never] })
+      await made.clock.settle()
+      const second = await ends(made, ada)
+      open()
+      await first
+      return second !== 'Hi.'
+    }
+    expect(await refusedBeside({ type: 'file', mediaType: 'application/pdf' })).toBe(true)
+    expect(await refusedBeside({ type: 'image', mediaType: 'image/png' })).toBe(false)
+  })
+
+  test('reserves its cost at the prices of its model', async () => {
+    const { act, open } = waiting()
+    const made = budgeted({ cost: 2_000 }, [act])
+    const first = made.engine.run({ ...hello, ...ada })
+    await made.clock.settle()
+    expect((await ends(made, ada)).slice(0, 3)).toEqual(['BUDGET_EXCEEDED', 'owner', 'cost'])
+    open()
+    await first
+  })
+
+  test('counts in a window that began after it', async () => {
+    const { act, open } = waiting()
+    const made = budgeted({ tokens: 1_000, windowMs: 1_000 }, [act])
+    const first = made.engine.run({ ...hello, ...ada })
+    await made.clock.settle()
+    made.clock.jump(1_000)
+    expect(await ends(made, ada)).toContain('BUDGET_EXCEEDED')
+    open()
+    await first
+  })
+
+  test('that never ends is forgotten after the longest time that a turn may take', () => {
+    const clock = new VirtualClock()
+    const budget = new OwnerBudgets({ tokens: 10 }, clock, 1_000).of('ada')
+    budget.reserve({ tokens: 10, cost: 0 })
+    clock.jump(999)
+    expect(() => budget.check(0)).toThrow(expect.objectContaining({ spent: 10 }))
+    clock.jump(1)
+    expect(() => budget.check(0)).not.toThrow()
+  })
+})
+
 test('the owners that are remembered are bounded: those whose last call was longest ago are forgotten', () => {
-  const budgets = new OwnerBudgets({ modelCalls: 1 }, new VirtualClock())
+  const budgets = new OwnerBudgets({ modelCalls: 1 }, new VirtualClock(), 1_000)
   const isRefused = (owner: string): boolean => {
     try {
       budgets.of(owner).check(0)

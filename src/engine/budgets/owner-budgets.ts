@@ -23,6 +23,15 @@ export interface OwnerSpending {
   check(delayMs: number): void
   /** Counts the spending, whether or not the turn succeeds. */
   add(spent: Partial<Amounts>): void
+  /** Reserves the estimated spending of a call until the returned function is called. */
+  reserve(estimate: Estimate): () => void
+}
+
+/** What a call will probably spend. */
+export type Estimate = Pick<Amounts, 'tokens' | 'cost'>
+
+interface Reservation extends Amounts {
+  readonly madeAt: number
 }
 
 const amounts = ['modelCalls', 'tokens', 'cost'] as const
@@ -35,26 +44,50 @@ export class OwnerBudgets {
   readonly #budget: OwnerBudget
   readonly #windowMs: number
   readonly #clock: Clock
+  readonly #longestTurnMs: number
+  /** The calls under way of each owner, if there were any. */
+  readonly #reservations = new Map<string, Set<Reservation>>()
   /** By owner; the most recent spender comes last. */
   readonly #windows = new Map<string, Window>()
 
-  constructor(budget: OwnerBudget, clock: Clock) {
+  /** @param longestTurnMs - After this time a call that has not ended counts as lost. */
+  constructor(budget: OwnerBudget, clock: Clock, longestTurnMs: number) {
+    this.#longestTurnMs = longestTurnMs
     this.#budget = budget
     this.#windowMs = budget.windowMs ?? 3_600_000
     this.#clock = clock
   }
 
   of(owner: string): OwnerSpending {
-    return { check: (delayMs) => this.#check(owner, delayMs), add: (spent) => this.#add(owner, spent) }
+    return {
+      check: (delayMs) => this.#check(owner, delayMs),
+      add: (spent) => this.#add(owner, spent),
+      reserve: (estimate) => this.#reserve(owner, estimate),
+    }
   }
 
   #check(owner: string, delayMs: number): void {
-    const spent = this.#windowAt(owner, monotonicTime(this.#clock) + delayMs)
-    if (spent === undefined) return
+    const now = monotonicTime(this.#clock)
+    const window = this.#windowAt(owner, now + delayMs)
+    const underWay = [...(this.#reservations.get(owner) ?? [])].filter(
+      ({ madeAt }) => now - madeAt < this.#longestTurnMs,
+    )
     for (const amount of amounts) {
       const value = this.#budget[amount]
-      if (value === undefined || spent[amount] < value) continue
-      throw new BudgetExceededError({ scope: 'owner', amount, value, spent: spent[amount] })
+      if (value === undefined) continue
+      const spent = underWay.reduce((sum, reserved) => sum + reserved[amount], window?.[amount] ?? 0)
+      if (spent >= value) throw new BudgetExceededError({ scope: 'owner', amount, value, spent })
+    }
+  }
+
+  #reserve(owner: string, estimate: Estimate): () => void {
+    const reservations = this.#reservations.get(owner) ?? new Set()
+    // The call itself is counted when it begins.
+    const reservation = { modelCalls: 0, ...estimate, madeAt: monotonicTime(this.#clock) }
+    this.#reservations.set(owner, reservations.add(reservation))
+    return () => {
+      reservations.delete(reservation)
+      if (reservations.size === 0) this.#reservations.delete(owner)
     }
   }
 

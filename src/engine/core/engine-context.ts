@@ -34,7 +34,10 @@ export interface ModelSettings {
   readonly budgets: EngineBudgets | undefined
 }
 
-/** A turn that counts towards `maxConcurrentTurns`. */
+/** The limits on the turns of an engine. */
+export type ConcurrencyLimit = 'maxConcurrentTurns' | 'maxConcurrentTurnsPerOwner'
+
+/** A turn that counts towards a {@link ConcurrencyLimit}. */
 export interface AdmittedTurn {
   readonly owner?: string | undefined
   /** Resolves when the turn is settled. */
@@ -85,7 +88,7 @@ export interface EngineContext extends ModelSettings {
   readonly workUnderWay: Map<string, Promise<unknown>>
   /** See `lock/admission.ts`. */
   readonly admission: {
-    enter(turn: AdmittedTurn): boolean
+    enter(turn: AdmittedTurn): ConcurrencyLimit | undefined
     leave(turn: AdmittedTurn): void
     turnsOf(owner: string): readonly AdmittedTurn[]
   }

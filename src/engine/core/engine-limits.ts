@@ -25,6 +25,11 @@ export interface EngineLimits {
   readonly toolTimeoutMs: number
   /** Turns of the engine that run or wait at the same time. Default 10 000. */
   readonly maxConcurrentTurns: number
+  /**
+   * The same, of one owner. Default: a tenth of `maxConcurrentTurns`, at least 20, but at most half of it: 1 000. Turns
+   * without an owner are not counted.
+   */
+  readonly maxConcurrentTurnsPerOwner: number
   /** Turns that may wait for one session. Default 32. */
   readonly maxQueuedTurnsPerSession: number
   /** Bytes of a user message in UTF-8. Default 262 144 (256 KiB). */
@@ -74,6 +79,7 @@ const defaults: EngineLimits = {
   modelTimeoutMs: 60_000,
   toolTimeoutMs: 30_000,
   maxConcurrentTurns: 10_000,
+  maxConcurrentTurnsPerOwner: 1_000,
   maxQueuedTurnsPerSession: 32,
   maxMessageBytes: 256 * 1024,
   maxAttachmentBytes: 1024 * 1024,
@@ -97,7 +103,11 @@ const defaults: EngineLimits = {
  * @throws `InvalidInputError` for an unknown limit, and for a value that is not a number above 0.
  */
 export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
-  return numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
+  const resolved = numbersWithDefaults('FlowEngine', limits, defaults, { path: 'limits' })
+  if (limits?.maxConcurrentTurns === undefined || limits.maxConcurrentTurnsPerOwner !== undefined) return resolved
+  const { maxConcurrentTurns: all } = resolved
+  const maxConcurrentTurnsPerOwner = Math.max(1, Math.floor(Math.min(Math.max(20, all / 10), all / 2)))
+  return Object.freeze({ ...resolved, maxConcurrentTurnsPerOwner })
 }
 
 /** The longest duration of a turn: its wait for the lock, the turn itself, and its store operations. */

@@ -35,8 +35,12 @@ export async function lookUpState(
 
 /** The state of a session that a failed turn never loaded; `undefined` if the store must be read. */
 export function stateUnseen(error: AnyFlowError): SessionState | undefined {
-  // Only a session in use has a queue.
-  if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxQueuedTurnsPerSession') return 'running'
+  if (error.code === 'LIMIT_EXCEEDED') {
+    // Only a session in use has a queue.
+    if (error.limit === 'maxQueuedTurnsPerSession') return 'running'
+    // Refused turns must not keep the store busy.
+    if (error.limit === 'maxConcurrentTurnsPerOwner') return 'unknown'
+  }
   const { unseen } = factsOf(error.code)
   return unseen === 'ask' ? undefined : unseen
 }

@@ -1,6 +1,9 @@
-/** Counts the turns of an engine, running and waiting: at most `maxConcurrentTurns`. */
+/**
+ * Counts the turns of an engine, running and waiting: at most `maxConcurrentTurns`, and of one owner at most
+ * `maxConcurrentTurnsPerOwner`.
+ */
 import { type Clock, monotonicTime } from '../../config/clock.js'
-import type { AdmittedTurn } from '../core/engine-context.js'
+import type { AdmittedTurn, ConcurrencyLimit } from '../core/engine-context.js'
 import { type EngineLimits, longestTurnMs } from '../core/engine-limits.js'
 
 /** The places of one engine. */
@@ -9,25 +12,42 @@ export class Admission {
   readonly #limits: EngineLimits
   /** When each turn was admitted, in the clock's monotonic time; the oldest is the first. */
   readonly #turns = new Map<AdmittedTurn, number>()
+  /** How many turns each owner has, if any. */
+  readonly #owned = new Map<string, number>()
 
   constructor(clock: Clock, limits: EngineLimits) {
     this.#clock = clock
     this.#limits = limits
   }
 
-  /** Gives a turn a place until {@link leave}. Returns whether there was one. */
-  enter(turn: AdmittedTurn): boolean {
+  /** Gives a turn a place until {@link leave}. Returns the limit that leaves it none; `undefined` if it has one. */
+  enter(turn: AdmittedTurn): ConcurrencyLimit | undefined {
     const now = monotonicTime(this.#clock)
-    const { maxConcurrentTurns } = this.#limits
-    if (this.#turns.size >= maxConcurrentTurns) this.#dropLost(now)
-    if (this.#turns.size >= maxConcurrentTurns) return false
+    if (this.#reached(turn) !== undefined) this.#dropLost(now)
+    const limit = this.#reached(turn)
+    if (limit !== undefined) return limit
     this.#turns.set(turn, now)
-    return true
+    this.#count(turn, 1)
+    return undefined
   }
 
   /** Frees the place of a settled turn, if it had one. */
   leave(turn: AdmittedTurn): void {
-    this.#turns.delete(turn)
+    if (this.#turns.delete(turn)) this.#count(turn, -1)
+  }
+
+  #reached({ owner }: AdmittedTurn): ConcurrencyLimit | undefined {
+    const { maxConcurrentTurns, maxConcurrentTurnsPerOwner } = this.#limits
+    if (this.#turns.size >= maxConcurrentTurns) return 'maxConcurrentTurns'
+    if (owner === undefined || (this.#owned.get(owner) ?? 0) < maxConcurrentTurnsPerOwner) return undefined
+    return 'maxConcurrentTurnsPerOwner'
+  }
+
+  #count({ owner }: AdmittedTurn, more: 1 | -1): void {
+    if (owner === undefined) return
+    const count = (this.#owned.get(owner) ?? 0) + more
+    if (count > 0) this.#owned.set(owner, count)
+    else this.#owned.delete(owner)
   }
 
   /** The running and waiting turns of an owner. */
@@ -42,7 +62,7 @@ export class Admission {
   #dropLost(now: number): void {
     for (const [turn, since] of this.#turns) {
       if (now - since < longestTurnMs(this.#limits)) return
-      this.#turns.delete(turn)
+      this.leave(turn)
     }
   }
 }

@@ -10,6 +10,8 @@ import { costOf } from '../../model/model-budget.js'
 import { retryAdvice } from '../../model/model-failure.js'
 import type { ModelFailure, ModelResponse, RuntimeModel } from '../../model/model-provider.js'
 import type { ResolvedModel } from '../../model/model-registry.js'
+import { jsonSize } from '../../util/json.js'
+import type { Estimate } from '../budgets/owner-budgets.js'
 import { isOfAnotherTurn } from '../turn/control/flow-code-failure.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
 import type { TurnDraft } from '../turn/draft/turn-draft.js'
@@ -109,6 +111,16 @@ function countForOwner({ budget }: CallingDraft, { prices }: ResolvedModel, from
   return usage
 }
 
+/** What a call will probably cost: a token for four bytes of the request, and as many as the answer may have. */
+function estimateOf({ system, messages, tools }: ModelQuestion, { selection, prices }: ResolvedModel): Estimate {
+  const { maxOutputTokens } = selection.params
+  // The tokens of an image do not depend on its bytes.
+  const parts = messages.flatMap((one) => one.parts.filter(({ type }) => type !== 'image'))
+  const inputTokens = jsonSize([system, parts, tools]) / 4
+  const outputTokens = typeof maxOutputTokens === 'number' ? maxOutputTokens : 1_000
+  return { tokens: inputTokens + outputTokens, cost: prices ? costOf({ inputTokens, outputTokens }, prices) : 0 }
+}
+
 /** Adds the cost of an attempt to the session's spending. */
 function addUsage({ usage: spent }: CallingDraft, { prices }: ResolvedModel, usage: TokenUsage): void {
   spend(spent, usage)
@@ -125,7 +137,7 @@ function ask({ control, draft, resolved }: Call, { number: attempt, question }: 
   // A listener may have cancelled the turn.
   control.work.check()
   draft.usage.modelCalls++
-  draft.budget?.countCall()
+  draft.budget?.countCall(() => estimateOf(question, resolved))
   const { turnNumber, modelCalls: callNumber } = draft
   const origin = { flowName, stepId: question.stepId, sessionId, turnNumber, callNumber, attempt }
   const request = new ModelAttempt(control, question, selection.params, origin)

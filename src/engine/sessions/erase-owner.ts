@@ -13,9 +13,12 @@ import type { RemovedSessions } from './session-options.js'
 /** The most listings in a row whose sessions all fail to be removed. */
 const fruitlessListings = 3
 
+/** The most listings whose sessions are removed: the owner may begin new ones all the time. */
+const maxListings = 10
+
 /**
- * Lists and removes until a listing is empty, because a turn may begin a session meanwhile. Sessions that a listing
- * cannot read have no ID, and count as failed.
+ * Lists and removes until a listing is empty, because a turn may begin a session meanwhile. Sessions that are left after
+ * the last listing count as failed, and so do those that a listing cannot read, because they have no ID.
  *
  * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
  */
@@ -23,17 +26,18 @@ export async function eraseOwner(engine: EngineContext, owner: string): Promise<
   checkOwner('eraseOwner', owner)
   checkCanList(engine)
   let deleted = 0
-  for (let fruitless = 0; ; ) {
+  for (let listings = 0, fruitless = 0; ; listings++) {
     await turnsSettled(engine, owner)
     const before = deleted
+    const isLast = listings === maxListings
     let listed = 0
     const unreadable = await forEachSession(engine, { owner }, async (session) => {
       listed++
-      if ((await removeListed(engine, session)) === true) deleted++
+      if (!isLast && (await removeListed(engine, session)) === true) deleted++
     })
     if (listed === 0) return { deleted, failed: unreadable }
     fruitless = deleted > before ? 0 : fruitless + 1
-    if (fruitless === fruitlessListings) return { deleted, failed: listed + unreadable }
+    if (isLast || fruitless === fruitlessListings) return { deleted, failed: listed + unreadable }
   }
 }
 

@@ -20,6 +20,15 @@ export interface Compactor {
   check(control: TurnControl, steps: FlowSteps, budgets: readonly ModelBudgets[]): void
   /** Called when the turn has its reply, before the commit. Returns `undefined` if nothing is too long. */
   start(control: TurnControl, draft: TurnDraft): Compaction | undefined
+  /** Called if the commit met a conflict. Returns `undefined` if the conflict stands. */
+  moveCommit(control: TurnControl, draft: TurnDraft, document: SessionDocument): Promise<MovedCommit | undefined>
+}
+
+/** A commit over a summary that was stored while the turn ran. */
+export interface MovedCommit {
+  readonly document: SessionDocument
+  /** The revision that the document replaces. */
+  readonly storedRevision: string
 }
 
 /** The remaining compaction work once the turn is stored. */

@@ -2,6 +2,7 @@
 import { EngineBusyError, TurnAbortedError } from '../../errors/engine-errors.js'
 import { isRequestId } from '../../util/patterns.js'
 import type { EngineContext } from '../core/engine-context.js'
+import { limitExceeded } from '../core/engine-limits.js'
 import type { ExecuteResult, FlowRunInput } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
 import { registeredName } from '../core/registered-name.js'
@@ -91,9 +92,9 @@ function refusal(
 /** Runs a turn after earlier ones, unless it is a repeat whose answer is found before it asks for the lock. */
 function runInOrder(control: TurnControl): Promise<TurnOutcome> {
   const { arrivals, session, admission, limits } = control.engine
-  if (!session.closing && !admission.enter(control)) {
-    return Promise.reject(new EngineBusyError({ value: limits.maxConcurrentTurns }))
-  }
+  const limit = session.closing ? undefined : admission.enter(control)
+  if (limit === 'maxConcurrentTurns') return Promise.reject(new EngineBusyError({ value: limits[limit] }))
+  if (limit !== undefined) return Promise.reject(limitExceeded(limits, limit, 'The number of turns of one owner'))
   // A closing engine refuses repeats too, at the lock.
   const looksFirst = control.input.idempotency !== undefined && !session.closing
   const replay = looksFirst ? replayBeforeLock(control) : undefined

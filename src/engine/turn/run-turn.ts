@@ -4,6 +4,7 @@
  */
 import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
+import type { FlowError } from '../../errors/flow-error.js'
 import { Flow } from '../../flow/flow.js'
 import { type FlowConstructor, giveStaticId } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
@@ -165,6 +166,8 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
     work.check()
     draft.effects = effects.afterCommit
   }
+  const { attachments } = control.input
+  if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
   const masked = maskTurn(mask, draft, control.input.userMessage)
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
@@ -195,18 +198,28 @@ function createFlow({ engine, input }: TurnControl, flowClass: FlowConstructor):
 }
 
 async function commit(control: TurnControl, { draft, document, compaction }: PreparedCommit): Promise<TurnOutcome> {
-  const { session } = control.engine
+  const { flows, session } = control.engine
   const { reply, completed, storedRevision } = draft
   // The turn may have been aborted since the flow's part ended. After this it waits only for the store, whose
   // operations have their own deadlines.
   control.work.check()
   control.work.finish()
-  await session.access.write(document, storedRevision, {
+  const options = {
     hint: draft.hint(),
     addsTurn: true,
     stateBytes: draft.stateBytes,
     holder: control.lockHolder,
-  })
+  }
+  let stored = document
+  try {
+    await session.access.write(document, storedRevision, options)
+  } catch (error) {
+    const isConflict = (error as FlowError).code === 'SESSION_CONFLICT'
+    const moved = isConflict && (await compactorOf(flows, control.flowName)?.moveCommit(control, draft, document))
+    if (!moved) throw error
+    stored = moved.document
+    await session.access.write(stored, moved.storedRevision, options)
+  }
   control.report(storedRevision === undefined ? 'session:created' : 'session:saved', {})
   control.report('turn:content', { entry: document.history.at(-1) })
   if (completed) control.report('session:completed', {})
@@ -214,7 +227,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
     const { history, memory, attachments } = draft.removed
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }
-  compaction?.committed(document)
+  compaction?.committed(stored)
   control.effects?.committed()
   return successEnvelope(document.id, reply, completed)
 }

@@ -43,6 +43,22 @@ export function sessionCases(test: TestFunction, serve: Serve): void {
     })
   })
 
+  test('a page that is loaded again gets the files of its user, with the bytes that are kept', async () => {
+    const engine = createEngine({ limits: { attachmentTurns: 1 } })
+    const send = await serve(engine, { session: true })
+    const photo = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+    const manual = { type: 'file', mediaType: 'application/pdf', data: 'QQ==', name: 'a.pdf' }
+    const say = (attachments: readonly object[], headers = {}) =>
+      runTurn(send, { flowName: 'Greeting', message: 'Ada', attachments }, headers)
+    const { session } = (await say([photo])).envelope
+    await say([manual], { CHAT_SESSION_ID: session })
+    const [, , body] = await read(send, session)
+    expect((body as { turns: { attachments: unknown }[] }).turns.map(({ attachments }) => attachments)).toEqual([
+      [{ type: 'image', mediaType: 'image/png', size: 8 }],
+      [{ ...manual, size: 1 }],
+    ])
+  })
+
   test('without a session, for an unknown one and for a deleted one there are none', async () => {
     const send = await serve(createEngine(), { session: true })
     expect(await read(send, '')).toEqual(none(''))

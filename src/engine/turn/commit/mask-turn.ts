@@ -3,6 +3,7 @@
  * anything is measured, compacted or stored; until then the turn uses the original texts.
  */
 import type { StoredMessage } from '../../../model/message.js'
+import type { SentAttachment } from '../../../session/session-document.js'
 import { deepFreeze, type JsonValue } from '../../../util/json.js'
 import { type Mask, maskText } from '../../core/mask-text.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
@@ -26,6 +27,7 @@ export function maskTurn(
   const { memory, reply } = draft
   const { text, encoding } = reply
   for (const { messages } of memory.touched.values()) messages.replaceAdded((one) => maskMessage(masked, one))
+  draft.sent = draft.sent?.map((one) => deepFreeze(maskPart(masked, one as Part, 'message') as SentAttachment))
   return { message: masked(userMessage, 'message'), reply: encoding === undefined ? maskReply(masked, text) : text }
 }
 

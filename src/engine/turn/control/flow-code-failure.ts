@@ -3,6 +3,7 @@
  * engine, and rethrow its error. Such an error does not concern this turn and its session.
  */
 import { flowCodeError } from '../../../errors/engine-errors.js'
+import { passingLimits } from '../../../errors/error-facts.js'
 import { FlowError } from '../../../errors/flow-error.js'
 import type { Awaitable } from '../../../flow/base-step.js'
 import { thrownText } from '../../core/error-text.js'
@@ -15,7 +16,7 @@ import type { TurnControl } from './turn-control.js'
 const ownCode = /^(SESSION_|TURN_|ENGINE_|IDEMPOTENCY_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
 
 /** The limits that settle or answer a turn in a special way. */
-const ownLimits: readonly (string | undefined)[] = ['maxSessionBytes', 'maxQueuedTurnsPerSession']
+const ownLimits: readonly (string | undefined)[] = ['maxSessionBytes', ...passingLimits]
 
 /**
  * Whether an error thrown by flow code or a provider looks like a failure of this turn although the engine did not

@@ -17,6 +17,7 @@ import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import { hasSameLists, noteChange } from '../../../session/save-hint.js'
 import type {
+  SentAttachment,
   SessionDocument,
   SessionEffects,
   SessionHistoryEntry,
@@ -88,6 +89,8 @@ export class TurnDraft implements StepRuntime {
   effects: SessionEffects | undefined
   /** The calls of tools, in the order of the model: see `ToolCall.idempotencyKey`. `undefined` until there is one. */
   toolCalls: ToolCallPart[] | undefined
+  /** The images and files of the user's message, for the history. */
+  sent: readonly SentAttachment[] | undefined
   /** `undefined` until the turn has a reply. */
   answer: Answer | undefined
   readonly #limits: EngineLimits
@@ -328,7 +331,8 @@ export class TurnDraft implements StepRuntime {
     const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, stepId: step } = this
     const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
-    return Object.freeze(encoding === undefined ? entry : { ...entry, encoding })
+    if (encoding === undefined && this.sent === undefined) return Object.freeze(entry)
+    return Object.freeze({ ...entry, ...(encoding && { encoding }), ...(this.sent && { attachments: this.sent }) })
   }
 
   /** The steps to store: the same object if none has changed. */

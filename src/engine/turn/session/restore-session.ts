@@ -20,7 +20,7 @@ import { replaceFormerSteps } from './former-steps.js'
 import { parseStates } from './parse-states.js'
 
 /** The fields that a hook must not change. */
-const fixedFields = ['revision', 'owner', 'createdAt', 'receipts', 'effects'] as const
+const fixedFields = ['revision', 'owner', 'createdAt', 'runStatus', 'receipts', 'effects'] as const
 
 /**
  * Restores a session, synchronously if no hook of the flow and no schema is asynchronous.
