@@ -1,6 +1,6 @@
 /**
- * Checks docs/security.md against the tests: each test that it names exists under that title, each promise names one,
- * and each row of its tables has a verdict and says where.
+ * Checks docs/security.md against the tests: each test that it names exists under that title, and each promise names
+ * one. Each row of the tables of docs/decisions/owasp.md has a verdict and says where.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { type NamedTest, namedTests, promisesOf, rowsOf, titlesIn } from './secu
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const page = read('docs/security.md')
+const assessment = read('docs/decisions/owasp.md')
 
 function problemOf({ path, title }: NamedTest): string | undefined {
   if (!existsSync(join(root, path))) return `${path} does not exist`
@@ -49,19 +50,19 @@ describe('the promises', () => {
   })
 
   test('that the tables refer to exist', () => {
-    const cited = rowsOf(page).flatMap(({ where }) => where.match(/\bP\d+\b/g) ?? [])
+    const cited = rowsOf(assessment).flatMap(({ where }) => where.match(/\bP\d+\b/g) ?? [])
     expect(cited.length).toBeGreaterThan(30)
     expect(cited.filter((id) => !promises.has(id))).toEqual([])
   })
 
   test('are each referred to', () => {
-    const cited = new Set(rowsOf(page).flatMap(({ where }) => where.match(/\bP\d+\b/g) ?? []))
+    const cited = new Set(rowsOf(assessment).flatMap(({ where }) => where.match(/\bP\d+\b/g) ?? []))
     expect([...promises.keys()].filter((id) => !cited.has(id))).toEqual([])
   })
 })
 
 describe('the tables', () => {
-  const rows = rowsOf(page)
+  const rows = rowsOf(assessment)
 
   test('have a verdict in each row', () => {
     const verdicts = ['met', 'met, yours', 'yours', 'not met']
