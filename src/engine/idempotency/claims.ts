@@ -58,10 +58,11 @@ export async function claimId(control: TurnControl): Promise<Replay | undefined>
   const requestKey = control.input.idempotency as RequestKey
   const contention = control.contend()
   for (let round = (contention.claimed?.round ?? -1) + 1; ; round++) {
-    const ownId = engine.generateId('session')
+    const successor = contention.takeSuccessor()
+    const ownId = successor ?? engine.generateId('session')
     const id = await engine.claims.claim(requestKey, round, ownId)
     // No other request knows an ID that was just made.
-    contention.claimed = { id, isNew: id === ownId, round }
+    contention.claimed = { id, isNew: id === ownId && successor === undefined, round }
     engine.keyedTurns.addSession(control, id)
     if (id === ownId) return undefined
     const stored = await readStored(control, id, control.owner)

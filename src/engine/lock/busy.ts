@@ -81,6 +81,21 @@ export function applyPolicy(control: TurnControl, loaded: SessionDocument | unde
 }
 
 /**
+ * Called before a turn leaves the lock of a session that has ended: the turns that wait for it continue in the session
+ * that this one starts.
+ */
+export function leadWaiting({ engine, owner, flowName, lockHolder }: TurnControl, sessionId: string): void {
+  const lock = lockHolder && engine.session.awaitedLock(lockHolder)
+  if (lock === undefined || lockHolder?.sessionId === sessionId) return
+  // Elsewhere a message that waits would be refused, or interrupt the one before it.
+  if ((engine.flows.get(flowName)?.busy ?? engine.busy) !== 'queue') return
+  for (const { wait } of lock.waiting()) {
+    const turn = turnOf(wait)
+    if (turn !== undefined && turn.owner === owner && turn.flowName === flowName) turn.contend().successor = sessionId
+  }
+}
+
+/**
  * The messages that arrived while the turn could be a repeat, and that supersede others. Messages that the policy
  * refuses leave the queue.
  */

@@ -15,6 +15,11 @@ export class Contention {
    * superseded; `undefined` if there is none.
    */
   unstoredId: string | undefined
+  /**
+   * The session that an earlier waiting turn started because the requested one had ended: this turn continues in it.
+   * `undefined` if there is none.
+   */
+  successor: string | undefined
   /** The ID of the turn that interrupted this one; `undefined` if none did. */
   supersededBy: string | undefined
   /** Whether `engine.cancel` ended the turn, or will end it if it is not a repeat. */
@@ -32,5 +37,13 @@ export class Contention {
     this.outcome = new Promise((resolve) => {
       this.settle = resolve
     })
+  }
+
+  /** Takes the successor. If that is not stored, this turn creates it, and others may wait for it. */
+  takeSuccessor(): string | undefined {
+    const { successor } = this
+    this.successor = undefined
+    if (successor !== undefined) this.unstoredId = successor
+    return successor
   }
 }

@@ -6,6 +6,7 @@ import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { claimId } from '../../idempotency/claims.js'
 import { type Replay, replayOf } from '../../idempotency/receipts.js'
+import { leadWaiting } from '../../lock/busy.js'
 import type { Contention } from '../control/contention.js'
 import type { TurnControl } from '../control/turn-control.js'
 import { findSession, noteRestart } from './find-session.js'
@@ -47,13 +48,34 @@ export async function claimNext(control: TurnControl, flowClass: FlowConstructor
   const replay = await claimId(control)
   control.work.check()
   if (replay !== undefined) return { replay }
-  const { id } = control.contend().claimed as Claimed
-  const { engine, lockHolder, work } = control
-  if (lockHolder !== undefined) await engine.session.moveToStored(lockHolder, id, work.signal)
-  control.work.check()
-  giveBackLeases(control, id)
-  await takeLease(control, id)
+  await moveToSession(control, (control.contend().claimed as Claimed).id)
   return openClaimed(control, flowClass)
+}
+
+/** Moves the turn's lock and lease to another session than the client named. Turns that wait behind it may follow. */
+export async function moveToSession(control: TurnControl, sessionId: string): Promise<void> {
+  const { engine, lockHolder, work } = control
+  leadWaiting(control, sessionId)
+  if (lockHolder !== undefined) await engine.session.moveToStored(lockHolder, sessionId, work.signal)
+  work.check()
+  giveBackLeases(control, sessionId)
+  await takeLease(control, sessionId)
+}
+
+/** Loads a session other than the client named. The turn has its lock. */
+export async function openSession(
+  control: TurnControl,
+  sessionId: string,
+  flowClass: FlowConstructor,
+): Promise<SessionDocument | undefined> {
+  control.sessionId = sessionId
+  control.hold(sessionId)
+  const { stateOfGivenId } = control
+  try {
+    return await findSession(control, sessionId, flowClass)
+  } finally {
+    if (control.input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
+  }
 }
 
 /** Opens the session whose ID was claimed. The turn has its lock. */
@@ -61,15 +83,7 @@ async function openClaimed(control: TurnControl, flowClass: FlowConstructor): Pr
   const { id, isNew } = control.contend().claimed as Claimed
   control.sessionId = id
   if (isNew) return { newId: id }
-  control.hold(id)
-  const { stateOfGivenId } = control
-  let loaded: SessionDocument | undefined
-  try {
-    loaded = await findSession(control, id, flowClass)
-  } finally {
-    // The client has named another session.
-    if (control.input.sessionId !== undefined) control.stateOfGivenId = stateOfGivenId
-  }
+  const loaded = await openSession(control, id, flowClass)
   const replay = loaded && replayOf(loaded, control.input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }

@@ -11,11 +11,12 @@ import { isoTime } from '../../../util/iso-time.js'
 import { isPromise } from '../../../util/observed-promise.js'
 import { BudgetCheck } from '../../budgets/budget-check.js'
 import type { Replay } from '../../idempotency/receipts.js'
+import { leadWaiting } from '../../lock/busy.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { FlowSteps } from '../draft/collect-steps.js'
 import { storableContext, TurnDraft } from '../draft/turn-draft.js'
 import { findSession, noteRestart } from './find-session.js'
-import { claimNext, type KeyedSession } from './keyed-session.js'
+import { claimNext, type KeyedSession, moveToSession, openSession } from './keyed-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
 
@@ -45,7 +46,10 @@ export async function loadSession(
     const restored = isPromise(restoring) ? await restoring : restoring
     if (typeof restored !== 'string') return goOn(control, parts, restored, loaded)
     noteRestart(control, loaded.id, restored)
-    if (control.input.idempotency === undefined) return startNew(control, parts, undefined)
+    if (control.input.idempotency === undefined) {
+      start = await startBehind(control, parts.flowClass)
+      continue
+    }
     const next = await claimNext(control, parts.flowClass)
     if (next.replay !== undefined) return next.replay
     start = next
@@ -70,6 +74,19 @@ async function findNamed(control: TurnControl, flowClass: FlowConstructor): Prom
   // The client knows the ID from a turn that was interrupted.
   if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
+  return startBehind(control, flowClass)
+}
+
+/** The start of a turn whose session has ended: in the session that a turn before it has started, or in a new one. */
+async function startBehind(control: TurnControl, flowClass: FlowConstructor): Promise<Start> {
+  const { contention } = control
+  for (let id = contention?.takeSuccessor(); id !== undefined; id = contention?.takeSuccessor()) {
+    await moveToSession(control, id)
+    const loaded = await openSession(control, id, flowClass)
+    if (loaded?.runStatus === 'running') return { loaded }
+    // That turn has failed, and others follow it.
+    if (loaded === undefined) return { newId: id }
+  }
   return anyNewSession
 }
 
@@ -127,6 +144,7 @@ function newSession(
   giveBackLeases(control, control.sessionId)
   control.emit('session:started', {})
   // Requests that learn this ID wait for the turn.
+  leadWaiting(control, control.sessionId)
   if (lockHolder !== undefined) engine.session.moveTo(lockHolder, control.sessionId, owner)
   return {
     id: control.sessionId,
