@@ -14,7 +14,7 @@ import type { Replay } from '../../idempotency/receipts.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { FlowSteps } from '../draft/collect-steps.js'
 import { storableContext, TurnDraft } from '../draft/turn-draft.js'
-import { findSession, noteRestart } from './find-session.js'
+import { findSession, isUnstored, noteRestart } from './find-session.js'
 import { claimNext, type KeyedSession } from './keyed-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
@@ -67,8 +67,7 @@ async function findNamed(control: TurnControl, flowClass: FlowConstructor): Prom
   if (sessionId === undefined) return anyNewSession
   const loaded = await findSession(control, sessionId, flowClass)
   if (loaded?.runStatus === 'running') return { loaded }
-  // The client knows the ID from a turn that was interrupted.
-  if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
+  if (loaded === undefined && (await isUnstored(control, sessionId))) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return anyNewSession
 }
