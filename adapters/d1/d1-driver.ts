@@ -3,16 +3,17 @@
  * transaction, however many statements it has. d1-statements.ts has the statements.
  */
 
-import type {
-  SessionDriver,
-  SessionListing,
-  SessionOwner,
-  SessionSwap,
-  StoredHead,
-  StoredSession,
-  SwapOutcome,
+import {
+  removalMarkMs,
+  type SessionDriver,
+  type SessionListing,
+  type SessionOwner,
+  type SessionSwap,
+  type StoredHead,
+  type StoredSession,
+  type SwapOutcome,
 } from '../../src/stores/keyv/driver/session-driver.js'
-import { claimedId } from '../../src/stores/keyv/drivers/sql-adapter.js'
+import { claimedId, purgeAll } from '../../src/stores/keyv/drivers/sql-adapter.js'
 import { type ListedRow, ownerColumn, sqlPage } from '../../src/stores/keyv/drivers/sql-listing.js'
 import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
@@ -78,8 +79,17 @@ export class D1Driver implements SessionDriver {
   async remove(key: string, expectedRevision?: string): Promise<SwapOutcome> {
     const kept = encodeText(key)
     const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
-    const [, left] = await this.#run([statements.remove, kept, expected], [statements.readRevision, kept])
+    const [, , left] = await this.#run(
+      [statements.remove, kept, expected],
+      [statements.mark, kept, removalMarkMs],
+      [statements.readRevision, kept],
+    )
     return left?.length === 0 ? 'done' : 'conflict'
+  }
+
+  async isRemoved(key: string): Promise<boolean> {
+    const [rows] = await this.#run([statements.readMark, encodeText(key)])
+    return rows?.length === 1
   }
 
   async purgeExpired(): Promise<number> {
@@ -94,6 +104,11 @@ export class D1Driver implements SessionDriver {
       [statements.readClaim, kept],
     )
     return claimedId(rows ?? [])
+  }
+
+  async isOwnedBy(key: string, ownerKey: string): Promise<boolean> {
+    const [rows] = await this.#run([statements.readOwned, encodeText(key), encodeText(ownerKey)])
+    return rows?.length === 1
   }
 
   list(listing: SessionListing): ReturnType<NonNullable<SessionDriver['list']>> {
@@ -127,12 +142,8 @@ export class D1Driver implements SessionDriver {
     return rows.map((row) => ({ ...row, head: `${row.head}${rest.get(String(row.id)) ?? ''}` }))
   }
 
-  async #purge(statement: string): Promise<number> {
-    for (let purged = 0; ; ) {
-      const [rows = []] = await this.#run([statement, purgedAtOnce])
-      purged += rows.length
-      if (rows.length < purgedAtOnce) return purged
-    }
+  #purge(statement: string): Promise<number> {
+    return purgeAll(async (most) => (await this.#run([statement, most]))[0] ?? [], purgedAtOnce)
   }
 
   /** The rows of each statement, all of them in one transaction. */

@@ -7,6 +7,8 @@
 /** The database's clock, in milliseconds since 1970. It is constant within a statement, not within a batch. */
 const now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 const isLive = `(expires_at IS NULL OR expires_at > ${now})`
+/** The mark of a removed session is a row whose revision, head and owner are empty. */
+const isStored = `revision <> '' AND ${isLive}`
 /** Null if neither a time to live nor a latest expiry is given. */
 const expiry = (ttl: string, latest: string): string =>
   `min(ifnull(${now} + ${ttl}, ${latest}), ifnull(${latest}, ${now} + ${ttl}))`
@@ -47,7 +49,7 @@ export const createTables: readonly string[] = [
 
 /** Reads the row of a key. The head is left out if the caller knows the revision. */
 export const readHead: string = `SELECT revision, CASE WHEN revision IS ?2 THEN '' ELSE head END AS head
-  FROM turnkeeper_session WHERE key = ?1 AND ${isLive}`
+  FROM turnkeeper_session WHERE key = ?1 AND ${isStored}`
 
 /** Selects texts by name: the head, and the names in a list. */
 const named = "name IN (SELECT 'head' UNION ALL SELECT value FROM json_each(?3))"
@@ -69,7 +71,7 @@ export const insert: string = `INSERT INTO turnkeeper_session (key, revision, at
 
 export const update: string = `UPDATE turnkeeper_session
   SET revision = ?2, attempt = ?3, expires_at = ${expiry('?4', '?5')}, head = ?6
-  WHERE key = ?1 AND revision = ?7 AND revision <> ?2 AND ${isLive}`
+  WHERE key = ?1 AND revision = ?7 AND revision <> ?2 AND ${isStored}`
 
 export const removeAllTexts: string = `DELETE FROM turnkeeper_text WHERE session_id = ${written}`
 /** The rest of the head, and the texts of a list of names. */
@@ -93,22 +95,29 @@ export const readOutcome: string = `SELECT revision FROM turnkeeper_session
   WHERE key = ?1 AND (attempt = ?2 OR ${isLive})`
 
 export const remove: string = `DELETE FROM turnkeeper_session
-  WHERE key = ?1 AND (?2 IS NULL OR revision = ?2 OR NOT ${isLive})`
-export const readRevision: string = `SELECT revision FROM turnkeeper_session WHERE key = ?1 AND ${isLive}`
+  WHERE key = ?1 AND (revision <> '' AND (?2 IS NULL OR revision = ?2) OR NOT ${isLive})`
+/** Leaves a mark if the row was removed, or there was none. */
+export const mark: string = `INSERT INTO turnkeeper_session (key, revision, attempt, expires_at, owner, head)
+    VALUES (?1, '', '', ${now} + ?2, '', '')
+  ON CONFLICT (key) DO NOTHING`
+export const readMark: string = `SELECT 1 FROM turnkeeper_session WHERE key = ?1 AND revision = '' AND ${isLive}`
+export const readRevision: string = `SELECT revision FROM turnkeeper_session WHERE key = ?1 AND ${isStored}`
 
 export const claim: string = `INSERT INTO turnkeeper_claim (key, session_id, expires_at) VALUES (?1, ?2, ${now} + ?3)
   ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, expires_at = excluded.expires_at
   WHERE turnkeeper_claim.expires_at <= ${now}`
 export const readClaim = 'SELECT session_id FROM turnkeeper_claim WHERE key = ?1'
 
+export const readOwned: string = `SELECT 1 FROM turnkeeper_session WHERE key = ?1 AND owner = ?2 AND ${isStored}`
+
 /** Limited, because the texts of a session are deleted with it. */
 export const purgeSessions: string = `DELETE FROM turnkeeper_session
-  WHERE id IN (SELECT id FROM turnkeeper_session WHERE expires_at <= ${now} LIMIT ?1) RETURNING id`
+  WHERE id IN (SELECT id FROM turnkeeper_session WHERE expires_at <= ${now} LIMIT ?1) RETURNING revision`
 export const purgeClaims: string = `DELETE FROM turnkeeper_claim
   WHERE key IN (SELECT key FROM turnkeeper_claim WHERE expires_at <= ${now} LIMIT ?1) RETURNING key`
 
 const page = (columns: string, owner: string): string =>
-  `SELECT ${columns} FROM turnkeeper_session WHERE id > CAST(?1 AS INTEGER)${owner} AND ${isLive} ORDER BY id LIMIT ?2`
+  `SELECT ${columns} FROM turnkeeper_session WHERE id > CAST(?1 AS INTEGER)${owner} AND ${isStored} ORDER BY id LIMIT ?2`
 
 /** Reads a page of the sessions of `owner`, or of all if it is `undefined`: the beginnings of their heads. */
 export function listHeads(owner: string | undefined): string {

@@ -58,6 +58,10 @@ export class ObjectDriver implements SessionDriver {
     return (await this.#ask(key, { operation: 'remove', expectedRevision })) as SwapOutcome
   }
 
+  async isRemoved(key: string): Promise<boolean> {
+    return (await this.#ask(key, { operation: 'isRemoved' })) as boolean
+  }
+
   async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     return (await this.#ask(key, { operation: 'claim', sessionId, ttlMs })) as string
   }

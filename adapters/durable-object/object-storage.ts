@@ -3,7 +3,7 @@
  * Everything here is synchronous, so no other request comes between a read and a write.
  */
 
-import type { SwapOutcome } from '../../src/stores/keyv/driver/session-driver.js'
+import { removalMarkMs, type SwapOutcome } from '../../src/stores/keyv/driver/session-driver.js'
 import { decodeText, encodeText } from '../../src/stores/keyv/drivers/text-escapes.js'
 import { piecesOf, type TextPiece, textsOf } from '../../src/stores/keyv/drivers/text-pieces.js'
 import type { ObjectSwap, ObjectTexts } from './protocol.js'
@@ -36,13 +36,16 @@ export interface DurableObjectStorageLike {
 
 /** The row that describes the session or the claim. */
 interface Entry {
-  /** The revision of a session, or the session ID that a claim holds. */
+  /** The revision of a session, the session ID that a claim holds, or {@link mark}. */
   readonly token: string
   /** `null`: never. */
   readonly expires_at: number | null
   /** The time of the alarm. `null`: none. */
   readonly alarm_at: number | null
 }
+
+/** The token of a removed session. */
+const mark = ''
 
 /** The storage of one object. */
 export class ObjectStorage {
@@ -57,7 +60,7 @@ export class ObjectStorage {
   /** The head and some chunks. @param names - Default: all chunks. */
   read(names?: readonly string[], knownRevision?: string): ObjectTexts | undefined {
     const entry = this.#live()
-    if (entry === undefined) return undefined
+    if (entry === undefined || entry.token === mark) return undefined
     const revision = decodeText(entry.token)
     if (revision === knownRevision) return { revision, head: '', chunks: [] }
     const query = 'SELECT name, part, body FROM text'
@@ -78,6 +81,7 @@ export class ObjectStorage {
     const stored = this.#live()?.token
     const revision = encodeText(swap.revision)
     if (stored === revision) return 'done'
+    if (stored === mark) return 'conflict'
     if (stored !== (swap.expectedRevision === undefined ? undefined : encodeText(swap.expectedRevision)))
       return 'conflict'
     const ttlAt = swap.ttlMs === undefined ? Number.POSITIVE_INFINITY : Date.now() + swap.ttlMs
@@ -86,13 +90,20 @@ export class ObjectStorage {
     return 'done'
   }
 
-  async remove(expectedRevision?: string): Promise<SwapOutcome> {
+  /** Leaves a mark in place of the session. A mark that is there stays as it is. */
+  remove(expectedRevision?: string): SwapOutcome {
     const stored = this.#live()?.token
+    if (stored === mark) return 'done'
     if (stored !== undefined && expectedRevision !== undefined && stored !== encodeText(expectedRevision)) {
       return 'conflict'
     }
-    if (this.#hasTables) await this.#removeAll()
+    this.#keep(mark, Date.now() + removalMarkMs, () => this.#rows('DELETE FROM text'))
     return 'done'
+  }
+
+  /** Whether a mark is stored. */
+  isRemoved(): boolean {
+    return this.#live()?.token === mark
   }
 
   /** The claimed session ID: this one, or an earlier one. */

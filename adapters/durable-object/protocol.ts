@@ -7,6 +7,7 @@ export type ObjectRequest =
   | { readonly operation: 'readAll' }
   | ({ readonly operation: 'swap' } & ObjectSwap)
   | { readonly operation: 'remove'; readonly expectedRevision?: string | undefined }
+  | { readonly operation: 'isRemoved' }
   | { readonly operation: 'claim'; readonly sessionId: string; readonly ttlMs: number }
 
 /** A swap without the key, which is the object's name, and without the owner. */

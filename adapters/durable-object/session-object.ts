@@ -49,6 +49,8 @@ export class SessionObject {
         return storage.swap(request)
       case 'remove':
         return storage.remove(request.expectedRevision)
+      case 'isRemoved':
+        return storage.isRemoved()
       case 'claim':
         return storage.claim(request.sessionId, request.ttlMs)
     }

@@ -16,6 +16,7 @@ const eventNames: { readonly [Name in EngineEventName]: true } = {
   'session:deleted': true,
   'session:evicted': true,
   'session:foreign': true,
+  'session:unreadable': true,
   'auth:refused': true,
   'session:under-replicated': true,
   'store:end': true,

@@ -32,6 +32,8 @@ export interface SessionListQuery {
   readonly owner?: string
   /** Only sessions of the flow that is stored under this name. */
   readonly flowName?: string
+  /** Only sessions in the step that is stored under this ID. Flows may have steps of one ID: name the flow, too. */
+  readonly step?: string
   readonly runStatus?: SessionDocument['runStatus']
   /** Only sessions that were last saved before this time: ISO 8601, UTC, like `savedAt` of a document. */
   readonly savedBefore?: string
@@ -45,6 +47,8 @@ export interface SessionListQuery {
 export interface SessionSummary extends Pick<SessionDocument, 'id' | 'runStatus' | 'createdAt' | 'savedAt' | 'turns'> {
   /** The name of the flow, as it is stored. */
   readonly flowName: string
+  /** The ID of the current step, as it is stored; `null` before the first one is entered. */
+  readonly step: string | null
   /** Absent if the session was started without an owner. */
   readonly owner?: string
 }
@@ -98,7 +102,10 @@ export interface SessionStore {
    */
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint, stateBytes?: number): Promise<void>
   /**
-   * Removes a document. Succeeds if there is none.
+   * Removes a document. Succeeds if there is none. A store with `claim` leaves a mark under the ID for 24 hours, also if
+   * there was no document: until then {@link SessionStore.create} of this ID is a conflict. So neither a late `create`
+   * nor a repeated first message brings the session back. Nothing else of the document stays, and only
+   * {@link SessionStore.isDeleted} shows the mark.
    *
    * @param expectedRevision - Default: any revision.
    * @throws `SessionConflictError` if another revision is stored.
@@ -113,6 +120,11 @@ export interface SessionStore {
    * @param ttlMs - The time in milliseconds for which the claim is kept, at least.
    */
   claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
+  /**
+   * Goes with `claim`: whether {@link SessionStore.delete} has left its mark under this ID. The engine asks if a claim
+   * leads to an ID under which nothing is stored.
+   */
+  isDeleted?(sessionId: string): Promise<boolean>
   /**
    * Optional: waits until no other process has the lease of a session, and takes it. A lease keeps processes from
    * running turns that would lose the swap; no promise of the engine depends on it.

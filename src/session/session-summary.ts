@@ -21,8 +21,10 @@ export function summaryOf(document: unknown): SessionSummary | undefined {
   const { id, owner, runStatus, createdAt, savedAt, turns, flow } = document
   const texts: unknown[] = [id, createdAt, savedAt, flow.name, owner ?? '']
   if (!texts.every((text) => typeof text === 'string')) return undefined
+  const { currentStep: step } = flow
+  if (step !== null && typeof step !== 'string') return undefined
   if (!runStatuses.includes(runStatus) || typeof turns !== 'number') return undefined
-  const summary = { id, flowName: flow.name, runStatus, ...(owner === undefined ? {} : { owner }) }
+  const summary = { id, flowName: flow.name, step, runStatus, ...(owner === undefined ? {} : { owner }) }
   return { ...summary, createdAt, savedAt, turns } as SessionSummary
 }
 
@@ -34,16 +36,17 @@ export function isPage(value: unknown): value is SessionPage {
 }
 
 function isSummary(value: unknown): boolean {
-  const { flowName: name, ...fields } = Object(value) as SessionSummary
-  return summaryOf({ ...fields, flow: { name } }) !== undefined
+  const { flowName: name, step: currentStep, ...fields } = Object(value) as SessionSummary
+  return summaryOf({ ...fields, flow: { name, currentStep } }) !== undefined
 }
 
 /** Whether a session meets the conditions of a query. */
 export function isListed(summary: SessionSummary, query: SessionListQuery): boolean {
-  const { owner, flowName, runStatus, savedBefore } = query
+  const { owner, flowName, step, runStatus, savedBefore } = query
   return (
     (owner === undefined || summary.owner === owner) &&
     (flowName === undefined || summary.flowName === flowName) &&
+    (step === undefined || summary.step === step) &&
     (runStatus === undefined || summary.runStatus === runStatus) &&
     (savedBefore === undefined || summary.savedAt < savedBefore)
   )

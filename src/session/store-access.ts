@@ -23,6 +23,9 @@ import { isPage, type SessionPage } from './session-summary.js'
 /** The most attempts for one write; also how many times `storeTimeoutMs` the whole write may take. */
 export const writeAttempts = 3
 
+/** No document has this revision: a delete that expects it removes nothing, and leaves its mark. */
+const noRevision = '0-none'
+
 /** What a read-back found: a document, with its revision if that can be read, or nothing. */
 type Found = { readonly revision: string | undefined; readonly stored?: unknown } | 'missing' | 'unreadable'
 
@@ -180,6 +183,23 @@ export class StoreAccess {
     })
   }
 
+  /**
+   * Leaves the mark of a deleted session under an ID that has no session, if the store leaves marks.
+   *
+   * @throws {@link SessionConflictError} if a session is stored there by now
+   */
+  async markDeleted(sessionId: string, holder?: LockHolder): Promise<void> {
+    if (!this.canClaim) return
+    await this.#write({
+      operation: 'delete',
+      sessionId,
+      holder,
+      attempt: () => this.store.delete(sessionId, noRevision),
+      // Without a session it is not known whether the mark is there.
+      judge: (found) => (found === 'missing' ? 'again' : 'conflict'),
+    })
+  }
+
   /** Whether the store implements claims. */
   get canClaim(): boolean {
     return this.store.claim !== undefined
@@ -193,6 +213,23 @@ export class StoreAccess {
    */
   claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
     return this.#watched('claim', sessionId, undefined, () => this.#claim(key, sessionId, ttlMs))
+  }
+
+  /**
+   * Whether the session of a claim was deleted since. Always `false` for a store that leaves no marks.
+   *
+   * @throws {@link SessionStoreError} if the store failed
+   */
+  isDeleted(sessionId: string): Promise<boolean> {
+    return this.#watched('claim', sessionId, undefined, () => this.#isDeleted(sessionId))
+  }
+
+  async #isDeleted(sessionId: string): Promise<boolean> {
+    try {
+      return await this.#bounded(async () => (await this.store.isDeleted?.(sessionId)) === true)
+    } catch (cause) {
+      throw new SessionStoreError({ operation: 'claim', sessionId, cause })
+    }
   }
 
   async #claim(key: string, sessionId: string, ttlMs: number): Promise<string> {

@@ -172,7 +172,8 @@ export function harness(
     async rewrite(sessionId, change) {
       const copy: LooseDocument & SessionDocument = JSON.parse(JSON.stringify(await document(sessionId)))
       change(copy)
-      await plainStore.delete(sessionId)
+      // Not by the store: it keeps the ID of a session that it deleted from being used again.
+      backing.delete(sessionId)
       await plainStore.create(copy)
     },
     async start(flowName, config) {

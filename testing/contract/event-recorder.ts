@@ -19,6 +19,7 @@ const eventNames: readonly (keyof EngineEventMap)[] = [
   'session:conflict',
   'session:deleted',
   'session:foreign',
+  'session:unreadable',
   'session:evicted',
   'session:under-replicated',
   'lock:taken',

@@ -1,11 +1,14 @@
 /** What a store may leave out, for stores in front of another one: they have what the store underneath has. */
 import type { SessionStore } from '../../src/index.js'
 
-/** The `claim`, `lease` and `list` of a store, as far as it has them. */
-export function optionalOperationsOf(store: SessionStore): Pick<SessionStore, 'claim' | 'lease' | 'list'> {
-  const { claim, lease, list } = store
+/** The `claim`, `isDeleted`, `lease` and `list` of a store, as far as it has them. */
+export function optionalOperationsOf(
+  store: SessionStore,
+): Pick<SessionStore, 'claim' | 'isDeleted' | 'lease' | 'list'> {
+  const { claim, isDeleted, lease, list } = store
   return {
     ...(claim === undefined ? {} : { claim: claim.bind(store) }),
+    ...(isDeleted === undefined ? {} : { isDeleted: isDeleted.bind(store) }),
     ...(lease === undefined ? {} : { lease: lease.bind(store) }),
     ...(list === undefined ? {} : { list: list.bind(store) }),
   }

@@ -186,7 +186,7 @@ export async function observe(scene: Scene, isForeign: boolean): Promise<Observe
       settled,
       ofOwner: withoutId(turns, ''),
       events: events
-        .filter(([name]) => name !== 'session:foreign')
+        .filter(([name]) => name !== 'session:foreign' && name !== 'session:unreadable')
         .map(([name, event]) => [name, event.owner === 'ada' ? withoutId(event, '') : hidden(event)]),
       stored: withoutId(place.dump(), ''),
       operations: store.operations.slice(operations),

@@ -11,6 +11,7 @@ const operations: Readonly<Record<FakeStoreOperation, true>> = {
   save: true,
   delete: true,
   claim: true,
+  isDeleted: true,
   lease: true,
   list: true,
   close: true,

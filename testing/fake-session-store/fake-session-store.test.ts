@@ -352,7 +352,7 @@ describe('a fault that could never strike is refused', () => {
     ["outage: there is no option 'time'.", (store) => store.outage(misspelt)],
     ["inject: there is no option 'time'.", (store) => store.inject({ effect: 'throw', ...misspelt })],
     [
-      'failNext: a store has no operation "write". Its operations: load, create, save, delete, claim, lease, list, close.',
+      'failNext: a store has no operation "write". Its operations: load, create, save, delete, claim, isDeleted, lease, list, close.',
       (store) => store.failNext('write' as never),
     ],
     ['failNext: nth must be a whole number of at least 1; got 0.', (store) => store.failNext('save', { nth: 0 })],

@@ -53,6 +53,8 @@ export class FakeSessionStore implements SessionStore {
   readonly guarantees: SessionStore['guarantees']
   /** Absent if the wrapped store has none. */
   readonly claim?: NonNullable<SessionStore['claim']>
+  /** Absent if the wrapped store has none. */
+  readonly isDeleted?: NonNullable<SessionStore['isDeleted']>
   /** Absent unless the option `leases` is set, or the wrapped store has leases. */
   readonly lease?: NonNullable<SessionStore['lease']>
   /** Absent if the wrapped store has none. */
@@ -68,6 +70,7 @@ export class FakeSessionStore implements SessionStore {
     this.#clock = options.clock ?? systemClock
     this.guarantees = this.#inner.guarantees
     if (this.#inner.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (this.#inner.isDeleted !== undefined) this.isDeleted = (sessionId) => this.#isDeleted(sessionId)
     if (this.#inner.list !== undefined) this.list = (query) => this.#list(query)
     if (options.leases === true || this.#inner.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
   }
@@ -226,6 +229,11 @@ export class FakeSessionStore implements SessionStore {
     return this.#call({ operation: 'claim', sessionId, key, outcome: 'pending' }, () =>
       inner.claim(key, sessionId, ttlMs),
     )
+  }
+
+  #isDeleted(sessionId: string): Promise<boolean> {
+    const inner = this.#inner as Required<SessionStore>
+    return this.#call({ operation: 'isDeleted', sessionId, outcome: 'pending' }, () => inner.isDeleted(sessionId))
   }
 
   #list(query: SessionListQuery): ReturnType<Required<SessionStore>['list']> {

@@ -6,7 +6,16 @@ import { differences, show } from '../expectations/expectation-error.js'
 import { isListOf, isObject, isText } from '../expectations/value-kinds.js'
 
 /** An operation of a store. */
-export type FakeStoreOperation = 'load' | 'create' | 'save' | 'delete' | 'claim' | 'lease' | 'list' | 'close'
+export type FakeStoreOperation =
+  | 'load'
+  | 'create'
+  | 'save'
+  | 'delete'
+  | 'claim'
+  | 'isDeleted'
+  | 'lease'
+  | 'list'
+  | 'close'
 
 /** What a fault does: see the method of `FakeSessionStore` that prepares it. @inline */
 export type FakeStoreEffect =

@@ -28,10 +28,12 @@ describe('what can be deleted', () => {
     expect(await engine.endChat('a b')).toMatchObject({ success: false, session: '' })
   })
 
-  test('[3-7 4.6-2] a missing session is a success, and nothing is written', async () => {
-    const { engine, store } = harness()
+  test('[3-7 4.6-2] a missing session is a success, and only keeps its ID from being used', async () => {
+    const { engine, store, backing } = harness()
     expect(await engine.deleteSession('nobody')).toEqual({ success: true, session: 'nobody' })
-    expect(store.operations).toEqual(['load'])
+    expect(store.operations).toEqual(['load', 'delete'])
+    expect(backing.size).toBe(0)
+    expect(await store.isDeleted?.('nobody')).toBe(true)
   })
 
   test('a session twice', async () => {

@@ -52,9 +52,38 @@ describe('the events of sessions', () => {
     const options = { sessionId: third.session, problem: 'it is not valid JSON' }
     store.failNext('load', { error: new SessionFlowInvariantError({ ...options, owner: 'ada' }) })
     await engine.deleteSession(third.session)
-    expect(events).toEqual(
-      [first, second, third].map(({ session }) => ['session:deleted', { sessionId: session, owner: 'ada', at }]),
-    )
+    const unreadable = [
+      'session:unreadable',
+      { sessionId: third.session, problem: `Session '${third.session}' is malformed: it is not valid JSON.`, at },
+    ]
+    const deleted = [first, second, third].map(({ session }) => [
+      'session:deleted',
+      { sessionId: session, owner: 'ada', at },
+    ])
+    expect(events).toEqual([...deleted.slice(0, 2), unreadable, ...deleted.slice(2)])
+  })
+
+  test('a session that cannot be read is reported and logged, whoever asks for it; one of a newer release is not', async () => {
+    const logged: unknown[] = []
+    const logger = { debug() {}, info() {}, warn() {}, error: (...args: unknown[]) => void logged.push(args) }
+    const { engine, store } = harness({ flows: [talk()], logger })
+    const seen: unknown[] = []
+    engine.on('session:unreadable', (event) => seen.push(event.problem))
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', owner: 'ada' })
+    const error = new SessionFlowInvariantError({ sessionId: session, problem: 'its head cannot be read' })
+    store.failNext('load', { error, times: 3 })
+    const say = { flowName: 'Talk', userMessage: 'hello', sessionId: session }
+    await engine.run({ ...say, owner: 'ada' })
+    await engine.run({ ...say, owner: 'bob' })
+    await engine.executeDelete(session, { owner: 'bob' })
+    const problem = `Session '${session}' is malformed: its head cannot be read.`
+    expect(seen).toEqual([problem, problem, problem])
+    expect(logged).toEqual(seen.map(() => [problem, { sessionId: session }]))
+    store.failNext('load', {
+      error: new SessionFlowInvariantError({ sessionId: session, problem: 'its layout is 9', newerLayout: true }),
+    })
+    await engine.run({ ...say, owner: 'ada' })
+    expect(seen).toHaveLength(3)
   })
 
   test('session:deleted comes after the store acknowledged', async () => {

@@ -114,7 +114,7 @@ describe('deleting as somebody', () => {
     expect(result).toEqual({ success: true, session })
     expect(error).toBeUndefined()
     expect(await made.stored(session)).toBe(before)
-    expect(made.store.operations).not.toContain('delete')
+    expect(await made.store.isDeleted?.(session)).toBe(false)
   })
 
   test('without options any session is deleted', async () => {

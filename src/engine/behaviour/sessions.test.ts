@@ -41,6 +41,7 @@ describe('listSessions', () => {
       {
         id: 'a',
         flowName: 'Booking',
+        step: 'Ask',
         runStatus: 'running',
         owner: 'user-7',
         createdAt: '2026-01-01T00:00:00.000Z',
@@ -56,10 +57,15 @@ describe('listSessions', () => {
   test('asks the store for 100 unless it says more, and for a time in one form', async () => {
     const { engine, store } = await engineOver()
     await engine.listSessions()
-    await engine.listSessions({ savedBefore: '2026-03-01T01:00:00+01:00', runStatus: 'aborted', flowName: 'Talk' })
+    await engine.listSessions({
+      savedBefore: '2026-03-01T01:00:00+01:00',
+      runStatus: 'aborted',
+      flowName: 'Talk',
+      step: 'Ask',
+    })
     expect(store.journal.map(({ query }) => query)).toEqual([
       { limit: 100 },
-      { limit: 100, savedBefore: '2026-03-01T00:00:00.000Z', runStatus: 'aborted', flowName: 'Talk' },
+      { limit: 100, savedBefore: '2026-03-01T00:00:00.000Z', runStatus: 'aborted', flowName: 'Talk', step: 'Ask' },
     ])
   })
 
@@ -72,6 +78,7 @@ describe('listSessions', () => {
     [{ owner: undefined }, 'listSessions: name an owner, or leave owner out to list all sessions.'],
     [{ owner: '' }, 'listSessions: owner must be a string that is not empty.'],
     [{ flowName: 5 }, 'listSessions: flowName must be a string that is not empty.'],
+    [{ step: '' }, 'listSessions: step must be a string that is not empty.'],
     [{ cursor: '' }, 'listSessions: cursor must be a string that is not empty.'],
     [{ cursor: 'x'.repeat(1_000_001) }, 'listSessions: cursor must have at most 1000000 characters.'],
     [{ runStatus: 'ended' }, 'listSessions: runStatus must be running, completed or aborted.'],
@@ -176,8 +183,8 @@ describe('eraseOwner', () => {
     const held = gate()
     const work = engine.getFlowSession().withSessionLock('a', async () => {
       await held.opened
-      await inner.delete('a')
-      await inner.create(documentOf('a', '2-b', { owner: 'other' }))
+      const stored = await inner.load('a')
+      await inner.save(documentOf('a', '2-b', { owner: 'other' }), stored?.revision ?? '')
     })
     const erasing = engine.eraseOwner('user-7')
     held.open()

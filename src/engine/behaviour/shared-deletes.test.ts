@@ -53,7 +53,7 @@ test('a delete that has the lock is not shared any more', async () => {
   await clock.advance(5)
   const second = engine.deleteSession(session)
   await clock.runUntil(Promise.all([first, second]))
-  expect(store.operations.slice(-3)).toEqual(['load', 'delete', 'load'])
+  expect(store.operations.slice(-4)).toEqual(['load', 'delete', 'load', 'delete'])
 })
 
 test('they share a failure too', async () => {

@@ -73,6 +73,14 @@ export interface EngineEventMap {
     readonly requestId?: string
   }
   /**
+   * A stored session cannot be read: a text cannot be decrypted, belongs to another place, or is no part of a session.
+   * The document does not change. It is also logged at level `error`.
+   */
+  'session:unreadable': SessionEvent & {
+    /** What is wrong, without any stored text. */
+    readonly problem: string
+  }
+  /**
    * The HTTP adapter refused a request: `authorize` returned a `Response`, `authorize` or `authorizeFlow` threw or
    * returned an invalid answer (`error`), a required principal was missing, or the caller may not run the flow. The
    * adapter's `onError` receives the cause of an `error`.

@@ -30,12 +30,12 @@ export interface Found {
  * @throws `SessionStoreError`; `SessionFlowInvariantError` if the caller's own session cannot be read
  */
 export function loadFor(
-  { session }: EngineContext,
+  engine: EngineContext,
   sessionId: string,
   { owner, turnId }: Caller & { readonly turnId?: string },
   orUnknown = false,
 ): Promise<Found> {
-  return session.access.loadUnchecked(sessionId, { owner }, turnId).then(
+  return engine.session.access.loadUnchecked(sessionId, { owner }, turnId).then(
     (stored) => {
       if (stored === undefined) return { stored, isForeign: false }
       const storedOwner = ownerOf(stored)
@@ -43,10 +43,23 @@ export function loadFor(
       return { stored: isForeign ? undefined : stored, isForeign, owner: storedOwner }
     },
     (error: unknown) => {
+      reportUnreadable(engine, sessionId, error)
       if (!isMalformed(error) || error.owner === owner || (orUnknown && error.owner === undefined)) throw error
       return { stored: undefined, isForeign: true, owner: error.owner }
     },
   )
+}
+
+/** Reports and logs a stored session that cannot be read. Does nothing for another error, or a newer release's session. */
+export function reportUnreadable({ events, clock, logger }: EngineContext, sessionId: string, error: unknown): void {
+  if (!isMalformed(error) || error.newerLayout) return
+  const { message: problem } = error
+  const log = async (): Promise<void> => logger.error(problem, { sessionId })
+  // A logger that throws or rejects must not touch the reply.
+  log().catch(() => undefined)
+  if (events.hasListeners('session:unreadable')) {
+    events.emit('session:unreadable', { sessionId, problem, at: clock.now() })
+  }
 }
 
 /** Reports a request for another owner's session. */

@@ -5,6 +5,7 @@
  * has ended without an answer, the next ID is claimed, so that all repeats of the request use the same one again.
  */
 import { type Clock, monotonicTime } from '../../config/clock.js'
+import { claimMs } from '../../session/deletion-mark.js'
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { StoreAccess } from '../../session/store-access.js'
@@ -17,9 +18,6 @@ import type { RequestKey } from '../core/turn-input.js'
 import type { TurnControl } from '../turn/control/turn-control.js'
 import { hasReceipt, type Replay, replayOf } from './receipts.js'
 import { requestKeyOf } from './request-key.js'
-
-/** How long a claim is kept: 24 hours. */
-const claimMs = 24 * 60 * 60 * 1000
 
 /** The claims of one engine. */
 export class Claims {

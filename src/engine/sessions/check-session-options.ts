@@ -14,6 +14,7 @@ const runStatuses: readonly unknown[] = ['running', 'completed', 'aborted'] sati
 const queryNames: OptionNames<ListSessionsQuery> = {
   owner: true,
   flowName: true,
+  step: true,
   runStatus: true,
   savedBefore: true,
   limit: true,
@@ -30,13 +31,14 @@ const sweepNames: OptionNames<SweepOptions> = { olderThan: true, status: true, d
 export function checkListQuery(query: ListSessionsQuery): SessionListQuery {
   const caller = 'listSessions'
   checkOptionNames(caller, query, queryNames)
-  const { owner, flowName, runStatus, savedBefore, limit = defaultLimit, cursor } = query
+  const { owner, flowName, step, runStatus, savedBefore, limit = defaultLimit, cursor } = query
   // An anonymous caller must not see everyone's sessions.
   if (owner === undefined && 'owner' in query) {
     throw invalidInput(`${caller}: name an owner, or leave owner out to list all sessions.`)
   }
   checkText(caller, 'owner', owner)
   checkText(caller, 'flowName', flowName)
+  checkText(caller, 'step', step)
   checkStatus(caller, 'runStatus', runStatus)
   checkText(caller, 'cursor', cursor)
   if (cursor !== undefined && cursor.length > longestCursor) {
@@ -47,6 +49,7 @@ export function checkListQuery(query: ListSessionsQuery): SessionListQuery {
     limit,
     ...(owner === undefined ? {} : { owner }),
     ...(flowName === undefined ? {} : { flowName }),
+    ...(step === undefined ? {} : { step }),
     ...(runStatus === undefined ? {} : { runStatus }),
     ...(savedBefore === undefined ? {} : { savedBefore: checkTime(caller, savedBefore) }),
     ...(cursor === undefined ? {} : { cursor }),

@@ -42,11 +42,36 @@ describe('removeSession', () => {
     expect(deletes()).toEqual([['one', '3-abc']])
   })
 
-  test.each([[undefined], [null]])('[4.6-2] %s: there was nothing to remove', async (found) => {
+  test.each([[undefined], [null]])('[4.6-2] %s: there was nothing to remove, and nothing can come', async (found) => {
     const { access, deletes } = made(found)
     expect(await remove(access, 'one', undefined)).toBe(false)
-    expect(deletes()).toEqual([])
+    // No document has this revision.
+    expect(deletes()).toEqual([['one', '0-none']])
   })
+
+  test('a mark whose reply was lost is left again: that nothing is stored does not show it', async () => {
+    const { access, store, deletes } = made(undefined)
+    store.failNext('delete')
+    expect(await remove(access, 'one', undefined)).toBe(false)
+    expect(deletes()).toHaveLength(2)
+  })
+
+  test.each([
+    [undefined, true],
+    [{ owner: 'bob' }, true],
+    [{ owner: 'ada' }, false],
+    [{}, false],
+  ])(
+    'a session of bob that is created meanwhile is loaded: asked as %j, it is removed: %s',
+    async (options, removed) => {
+      const { access, store } = made(undefined)
+      store.heal()
+      store.answerNext(undefined)
+      store.answerNext({ revision: '1-a', owner: 'bob' })
+      store.failNext('delete', { error: new SessionConflictError({ sessionId: 'one' }) })
+      expect(await remove(access, 'one', options)).toBe(removed)
+    },
+  )
 
   test.each([[{}], [{ revision: '' }], [{ revision: 3 }], ['a text'], [5]])(
     'removes %j, which has no revision, whatever is stored',
@@ -63,9 +88,13 @@ describe('removeSession', () => {
     store.failNext('load', { times: 3, error: unreadable })
     expect(await remove(access, 'one', {})).toBe(false)
     expect(await remove(access, 'one', { owner: 'ada' })).toBe(false)
-    expect(deletes()).toEqual([])
+    // No document has this revision.
+    expect(deletes()).toEqual([
+      ['one', '0-none'],
+      ['one', '0-none'],
+    ])
     expect(await remove(access, 'one', undefined)).toBe(true)
-    expect(deletes()).toEqual([['one', undefined]])
+    expect(deletes().at(-1)).toEqual(['one', undefined])
   })
 
   test.each([
@@ -79,7 +108,8 @@ describe('removeSession', () => {
   ])('the document of %s, asked as %j: %s', async (owner, options, removed) => {
     const { access, deletes } = made({ revision: '1-a', ...(owner === undefined ? {} : { owner }) })
     expect(await remove(access, 'one', options)).toBe(removed)
-    expect(deletes()).toHaveLength(removed ? 1 : 0)
+    // The session of another owner is asked for as an unknown one is: by a revision that no document has.
+    expect(deletes()).toEqual([['one', removed ? '1-a' : '0-none']])
   })
 
   test('[7.2-4] a store that fails to load, or to delete, is reported', async () => {

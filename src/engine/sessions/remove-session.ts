@@ -2,7 +2,12 @@
  * Removes one stored session by its current revision, so that a newer document is not lost, and without checking its
  * content, so that a malformed one can be removed too.
  */
-import { isNewerLayout, isSessionConflict, type SessionFlowInvariantError } from '../../errors/session-errors.js'
+import {
+  isNewerLayout,
+  isSessionConflict,
+  SessionConflictError,
+  type SessionFlowInvariantError,
+} from '../../errors/session-errors.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import type { SharedDelete } from '../../session/lock/lock-request.js'
 import { ownerOf, refuseNewerLayout } from '../../session/session-codec.js'
@@ -11,7 +16,7 @@ import { isSessionId } from '../../util/patterns.js'
 import type { EngineContext } from '../core/engine-context.js'
 import type { DeleteOptions, ExecuteDeleteResult } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
-import { loadFor, reportForeign } from '../core/foreign-session.js'
+import { type Found, loadFor, reportForeign, reportUnreadable } from '../core/foreign-session.js'
 import { deleteFailure, deleteSuccess } from '../core/run-envelope.js'
 import { checkRequestId, checkSessionId } from '../input/check-input.js'
 import { deleteWait } from '../lock/lock-waits.js'
@@ -85,7 +90,7 @@ function isSame(one: SharedDelete['options'], other: SharedDelete['options']): b
 }
 
 /**
- * Removes a session. The caller holds its lock, or does not own it.
+ * Removes a session, or keeps the ID from being used if there is none. The caller holds its lock, or does not own it.
  *
  * @param options - If given, removes only a session of this owner; without `owner`, only one that has none.
  * @param request - The ID of the request, for the event. Default: none.
@@ -100,20 +105,66 @@ export async function removeSession(
   request: Pick<DeleteOptions, 'requestId'> = {},
   isDue?: (stored: unknown) => boolean,
 ): Promise<{ readonly owner?: string } | undefined> {
+  const remove = (): ReturnType<typeof removeFound> => removeFound(engine, holder, sessionId, options, request, isDue)
+  const removed = await remove()
+  if (removed !== 'created') return removed
+  // Whose session was created is not known: it is loaded once more.
+  const again = await remove()
+  if (again === 'created') throw new SessionConflictError({ sessionId })
+  return again
+}
+
+/** As {@link removeSession}; `created` if a session was created after nothing had been found. */
+async function removeFound(
+  engine: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  options: DeleteOptions | undefined,
+  request: Pick<DeleteOptions, 'requestId'>,
+  isDue: ((stored: unknown) => boolean) | undefined,
+): Promise<{ readonly owner?: string } | 'created' | undefined> {
   const { access } = engine.session
-  let stored: unknown
+  let found: Pick<Found, 'stored' | 'isForeign'> = { stored: undefined, isForeign: true }
   try {
-    stored = await load(engine, holder, sessionId, options, request)
+    found = await load(engine, holder, sessionId, options, request)
   } catch (error) {
-    if (!mayRemoveUnread(error, options) || holder.isStranger) return undefined
-    await access.remove(sessionId, undefined, holder)
-    return named((error as Partial<SessionFlowInvariantError>).owner)
+    if (mayRemoveUnread(error, options) && !holder.isStranger) {
+      await access.remove(sessionId, undefined, holder)
+      return named((error as Partial<SessionFlowInvariantError>).owner)
+    }
   }
-  if (stored === undefined || holder.isStranger) return undefined
+  const { stored, isForeign } = found
+  if (stored === undefined || holder.isStranger) {
+    return (await keepFromUse(engine, holder, sessionId, isForeign)) ? undefined : 'created'
+  }
   if (options !== undefined) refuseNewerLayout((Object(stored) as { version?: unknown }).version, sessionId)
   if (isDue !== undefined && !isDue(stored)) return undefined
   await access.remove(sessionId, revisionOf(stored), holder)
   return named(ownerOf(stored))
+}
+
+/**
+ * Leaves the mark of a deleted session under an ID that has none, because a turn in another process may be about to
+ * create it. The session of another owner stays: the store is asked all the same, so that it looks like an unknown one.
+ *
+ * @returns `false` if a session was created meanwhile
+ */
+async function keepFromUse(
+  { session }: EngineContext,
+  holder: LockHolder,
+  sessionId: string,
+  isForeign: boolean,
+): Promise<boolean> {
+  // A turn of another owner is about to create it.
+  const isStarting = session.holdersOf(sessionId).some((other) => other !== holder && other.isOwn)
+  if (isStarting && !isForeign) return true
+  try {
+    await session.access.markDeleted(sessionId, holder)
+    return true
+  } catch (error) {
+    if (!isSessionConflict(error) || holder.isTaken) throw error
+    return isForeign
+  }
 }
 
 /** Loads the session that the caller may remove, and notes its owner in the lock. */
@@ -123,17 +174,20 @@ async function load(
   sessionId: string,
   caller: DeleteOptions | undefined,
   request: Pick<DeleteOptions, 'requestId'>,
-): Promise<unknown> {
+): Promise<Pick<Found, 'stored' | 'isForeign'>> {
   const { session } = engine
   if (caller === undefined) {
-    const stored = await session.access.loadUnchecked(sessionId)
+    const stored = await session.access.loadUnchecked(sessionId).catch((error: unknown) => {
+      reportUnreadable(engine, sessionId, error)
+      throw error
+    })
     session.setOwner(holder, stored)
-    return stored
+    return { stored, isForeign: false }
   }
   const { stored, isForeign, owner } = await loadFor(engine, sessionId, caller, caller.unreadable)
   session.setOwner(holder, stored === undefined && !isForeign ? undefined : { owner })
   if (isForeign) reportForeign(engine, { ...request, sessionId, operation: 'delete' }, caller, owner)
-  return stored
+  return { stored, isForeign }
 }
 
 function named(owner: unknown): { readonly owner?: string } {

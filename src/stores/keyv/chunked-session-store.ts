@@ -3,7 +3,7 @@
  * it. It decides which sessions this process caches and what a conflict means. The drivers do the compare-and-swap;
  * layout/ turns documents into texts and back. Some of the stores need no Keyv, so this file must not import its types.
  */
-import { SessionConflictError } from '../../errors/session-errors.js'
+import { isMalformed, SessionConflictError } from '../../errors/session-errors.js'
 import { copyDocument } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type {
@@ -54,6 +54,8 @@ export class ChunkedSessionStore implements SessionStore {
   readonly guarantees: SessionStoreGuarantees
   /** See {@link SessionStore.claim}. Absent if the driver has no `claim`. */
   declare readonly claim?: NonNullable<SessionStore['claim']>
+  /** See {@link SessionStore.isDeleted}. Absent if the driver has no `isRemoved`. */
+  declare readonly isDeleted?: NonNullable<SessionStore['isDeleted']>
   /** See {@link SessionStore.lease}. Absent if the driver has no `lease`. */
   declare readonly lease?: NonNullable<SessionStore['lease']>
   /** See {@link SessionStore.list}. Absent if the driver has no `list`. */
@@ -80,6 +82,7 @@ export class ChunkedSessionStore implements SessionStore {
     this.#heads = ownedHeads(options)
     this.#known = createCache(caller, options.cacheBytes ?? defaultCacheBytes)
     if (driver.claim !== undefined) this.claim = (...claim) => this.#claim(...claim)
+    if (driver.isRemoved !== undefined) this.isDeleted = (sessionId) => this.#isDeleted(sessionId)
     if (driver.lease !== undefined) this.lease = (...lease) => this.#lease(...lease)
     if (driver.list !== undefined) this.list = (query) => this.#list(query)
   }
@@ -111,12 +114,14 @@ export class ChunkedSessionStore implements SessionStore {
 
   async delete(sessionId: string, expectedRevision?: string): Promise<void> {
     const key = await this.#open(sessionId)
-    const known = this.#known?.get(key)
-    this.#known?.delete(key)
+    const known = this.#known?.peek(key)
+    const isKnown = known !== undefined && (expectedRevision ?? known.revision) === known.revision
     const owner = (): Promise<SessionOwner | undefined> =>
-      known === undefined ? this.#heads.storedOwner(key) : this.#heads.ownerOf(known.document)
+      isKnown ? this.#heads.ownerOf(known.document) : this.#heads.storedOwner(key)
     const outcome = await this.#driver.remove(key, expectedRevision, owner)
+    // Kept, because a stranger may have asked: nothing later shows that he did.
     if (outcome === 'conflict') throw new SessionConflictError({ sessionId })
+    this.#known?.delete(key)
   }
 
   /** Deletes every expired session and claim. Returns the number of sessions; 0 if the backend deletes them itself. */
@@ -143,12 +148,20 @@ export class ChunkedSessionStore implements SessionStore {
       found = await this.#reader.read(key, sessionId, known, caller)
     } catch (error) {
       if (known !== undefined) this.#known?.delete(key)
-      throw error
+      throw await this.#withOwner(error, key, caller)
     }
     if (found === undefined) {
       if (known !== undefined) this.#known?.delete(key)
     } else if (!('foreign' in found) && found !== known) this.#remember(key, found)
     return found
+  }
+
+  /** The failure of a load, with the owner if the backend knows the session as the caller's. */
+  async #withOwner(error: unknown, key: string, caller: Caller | undefined): Promise<unknown> {
+    const owner = caller?.owner
+    if (owner === undefined || !isMalformed(error) || error.owner !== undefined) return error
+    const isOwn = await this.#driver.isOwnedBy?.(key, await this.#heads.keyOfOwner(owner))
+    return isOwn === true ? Object.assign(error, { owner }) : error
   }
 
   async #write(
@@ -202,6 +215,10 @@ export class ChunkedSessionStore implements SessionStore {
     this.#checkOpen()
     // `claim` exists only if the driver has it.
     return (this.#driver as Required<SessionDriver>).claim(this.#options.keyOf(await claimKey(key)), sessionId, ttlMs)
+  }
+
+  async #isDeleted(sessionId: string): Promise<boolean> {
+    return (this.#driver as Required<SessionDriver>).isRemoved(await this.#open(sessionId))
   }
 
   async #lease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>> {

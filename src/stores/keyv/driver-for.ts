@@ -5,6 +5,7 @@
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { SessionDriver } from './driver/session-driver.js'
+import { leaseOf } from './drivers/lease-settings.js'
 import { createMapDriver } from './drivers/map-driver.js'
 import { createPostgresDriver } from './drivers/postgres/postgres-driver.js'
 import { createProcessDriver } from './drivers/process-driver.js'
@@ -46,8 +47,8 @@ function driverOf(keyv: Keyv): SessionDriver | undefined {
   const adapter: unknown = keyv.store
   if (adapter instanceof Map) return createMapDriver(adapter)
   if (isRedisAdapter(adapter)) return createRedisDriver(keyv)
-  if (isSqlAdapter(adapter, 'sqlite')) return createSqliteDriver(adapter)
-  if (isSqlAdapter(adapter, 'postgres')) return createPostgresDriver(adapter)
+  if (isSqlAdapter(adapter, 'sqlite')) return createSqliteDriver(adapter, leaseOf(keyv))
+  if (isSqlAdapter(adapter, 'postgres')) return createPostgresDriver(adapter, leaseOf(keyv))
   return undefined
 }
 

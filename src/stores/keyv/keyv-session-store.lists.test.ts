@@ -73,11 +73,11 @@ describe('changes by another process', () => {
     expect((await load(store)).revision).toBe('6-b')
   })
 
-  test('deleted and created again with as many turns: nothing of the old session is left', async () => {
+  test('expired and created again with as many turns: nothing of the old session is left', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
-    await other.delete('s')
+    driver.records.clear()
     await other.create(newSession('s', '1-b'))
     for (const revision of ['2-b', '3-b']) await save(other, turnOn(await load(other), revision, `anew ${revision}`))
     driver.takeCalls()
@@ -85,11 +85,11 @@ describe('changes by another process', () => {
     expect(driver.takeCalls()).toEqual(['read history#2 memory:Ask#2', 'readAll'])
   })
 
-  test('deleted and created again with more turns: nothing of the old session is left', async () => {
+  test('expired and created again with more turns: nothing of the old session is left', async () => {
     const driver = new FakeDriver()
     const [store] = await warm(driver)
     const other = processOver(driver)
-    await other.delete('s')
+    driver.records.clear()
     await other.create(newSession('s', '1-b'))
     for (const revision of ['2-b', '3-b', '4-b']) await save(other, turnOn(await load(other), revision, 'anew'))
     expect((await load(store)).history.map(({ message }) => message)).toEqual(['anew', 'anew', 'anew'])

@@ -70,6 +70,21 @@ describe('a session of another owner', () => {
     await expect(cold.load('s', { owner: 'ada' })).rejects.toMatchObject({ owner: 'ada' })
   })
 
+  test('cannot be read at all: the backend knows the owner, who gets the failure; a stranger learns nothing', async () => {
+    const { driver, cold } = await adas()
+    const owners: string[] = []
+    const known = Object.assign(driver, {
+      isOwnedBy: async (_key: string, ownerKey: string) => owners.push(ownerKey) === 1,
+    })
+    const record = [...known.records.values()][0] as { head: string }
+    record.head = 'garbage'
+    await expect(cold.load('s', { owner: 'ada' })).rejects.toMatchObject({ owner: 'ada' })
+    await expect(cold.load('s', { owner: 'bob' })).rejects.toMatchObject({ owner: undefined })
+    await expect(cold.load('s', {})).rejects.toMatchObject({ owner: undefined })
+    expect(new Set(owners).size).toBe(2)
+    expect(owners.every((owner) => /~owner-[\da-f]{64}$/.test(owner))).toBe(true)
+  })
+
   test('stays in the cache unchanged, whatever another caller finds', async () => {
     const { driver, store } = await adas()
     const record = [...driver.records.values()][0] as { head: string }
@@ -90,7 +105,7 @@ describe('a session of another owner', () => {
 
   test('is recognised by a process whose cache has an earlier session with the same ID', async () => {
     const { driver, store, cold } = await adas()
-    await cold.delete('s')
+    driver.records.clear()
     await cold.create({ ...newSession('s', '1-b'), owner: 'bob' })
     driver.takeCalls()
     expect(await ownerIn(store, { owner: 'ada' })).toBe('bob')

@@ -127,9 +127,9 @@ describe('hold', () => {
         }
         for (const { action, id } of commands) {
           if (action === 'store') {
-            if (kept.includes(id)) await store.delete(id)
-            kept = kept.filter((other) => other !== id)
-            await store.create(documentOf(id, '1-a'))
+            const stored = await store.load(id)
+            if (stored === undefined) await store.create(documentOf(id, '1-a'))
+            else await store.save(documentOf(id, stored.revision === '1-a' ? '2-b' : '1-a'), stored.revision)
             use(id)
             trim()
           } else if (action === 'load') {

@@ -36,7 +36,8 @@ export interface MemorySessionBacking {
 export interface MemorySessionStoreOptions {
   /**
    * How many sessions are kept. If there are more, the least recently used one is evicted. `Infinity` keeps all. The
-   * same number of claims is kept; if there are more, the oldest is dropped. Default 10 000.
+   * same number of claims, and of marks of deleted sessions, is kept; if there are more, the oldest is dropped. Default
+   * 10 000.
    */
   readonly maxSessions?: number
   /**
@@ -124,8 +125,9 @@ export class MemorySessionStore implements SessionStore {
   async create(document: SessionDocument, stateBytes?: number): Promise<void> {
     const { id, revision } = document
     const stored = this.backing.get(id)
-    if (stored === undefined) this.backing.set(id, frozenCopy(document), stateBytes)
-    else if (stored.revision !== revision) throw new SessionConflictError({ sessionId: id })
+    if (stored?.revision === revision) return
+    if (stored !== undefined || this.#isDeleted(id)) throw new SessionConflictError({ sessionId: id })
+    this.backing.set(id, frozenCopy(document), stateBytes)
   }
 
   async save(
@@ -143,16 +145,19 @@ export class MemorySessionStore implements SessionStore {
 
   async delete(sessionId: string, expectedRevision?: string): Promise<void> {
     const stored = this.backing.get(sessionId)
-    if (stored === undefined) return
-    if (expectedRevision !== undefined && stored.revision !== expectedRevision) {
+    if (stored !== undefined && expectedRevision !== undefined && stored.revision !== expectedRevision) {
       throw new SessionConflictError({ sessionId })
     }
+    this.#claims.markDeleted(sessionId, monotonicTime(this.#clock))
     this.backing.delete(sessionId)
   }
 
   async claim(key: string, sessionId: string, ttlMs: number): Promise<string> {
-    const claims = MemoryClaims.of(this.backing, this.#maxClaims)
-    return claims.claim(key, sessionId, ttlMs, monotonicTime(this.#clock))
+    return this.#claims.claim(key, sessionId, ttlMs, monotonicTime(this.#clock))
+  }
+
+  async isDeleted(sessionId: string): Promise<boolean> {
+    return this.#isDeleted(sessionId)
   }
 
   /** Detaches this store from its data. Later calls reject. */
@@ -163,6 +168,14 @@ export class MemorySessionStore implements SessionStore {
 
   hold(sessionId: string): () => void {
     return this.#backing?.hold?.(sessionId) ?? (() => undefined)
+  }
+
+  get #claims(): MemoryClaims {
+    return MemoryClaims.of(this.backing, this.#maxClaims)
+  }
+
+  #isDeleted(sessionId: string): boolean {
+    return this.#claims.isDeleted(sessionId, monotonicTime(this.#clock))
   }
 
   onEvicted(listener: (sessionId: string) => void): () => void {

@@ -63,6 +63,8 @@ class Answer {
 }
 
 export class ReferenceModel {
+  /** The IDs that a delete keeps from being used. */
+  readonly #deleted = new Set<string>()
   readonly sessions: Map<string, ModelSession> = new Map()
   readonly #onAnswer: (code: string | undefined) => void
   readonly #rules: Rules
@@ -76,6 +78,7 @@ export class ReferenceModel {
 
   /** What an outsider's write leaves; one may also come in the middle of a turn. */
   disturb(sessionId: string, how: Interference): void {
+    if (how === 'remove') this.#deleted.add(sessionId)
     const session = this.sessions.get(sessionId)
     if (session === undefined) return
     const saves = session.saves + 1
@@ -136,8 +139,8 @@ export class ReferenceModel {
     if (this.#strikes('load') !== undefined)
       return { code: 'SESSION_STORE_ERROR', message: storeText('load', sessionId) }
     const session = this.sessions.get(sessionId)
-    if (session === undefined || (owner !== 'any' && owner !== session.owner)) return undefined
-    const written = this.#write('delete', sessionId, session, undefined)
+    const isOwn = session !== undefined && (owner === 'any' || owner === session.owner)
+    const written = isOwn ? this.#write('delete', sessionId, session, undefined) : this.#mark(sessionId)
     return written === 'done'
       ? undefined
       : { code: 'SESSION_STORE_ERROR', message: storeText('delete', sessionId, written) }
@@ -261,15 +264,16 @@ export class ReferenceModel {
     expected: ModelSession | undefined,
     next: ModelSession | undefined,
   ): Written {
+    let result: 'done' | 'conflict' | 'unclear' = 'unclear'
     for (let attempt = 1; attempt <= 3; attempt++) {
-      const result = this.#attempt(operation, id, expected, next)
+      result = this.#attempt(operation, id, expected, next)
       if (result === 'done' || (result === 'conflict' && attempt === 1)) return result
       if (this.#strikes('load') !== undefined) return 'unknown'
       const found = this.sessions.get(id)
       if (found === next) return 'done'
       if (found !== expected) return 'conflict'
     }
-    return 'failed'
+    return result === 'conflict' ? result : 'failed'
   }
 
   /** `unclear`: the store failed, before or after the write took effect. */
@@ -283,9 +287,24 @@ export class ReferenceModel {
     if (strike === 'fail-before') return 'unclear'
     const found = this.sessions.get(id)
     if (found !== expected && found !== next) return 'conflict'
+    if (operation === 'create' && found === undefined && this.#deleted.has(id)) return 'conflict'
+    if (next === undefined) this.#deleted.add(id)
     if (next === undefined) this.sessions.delete(id)
     else this.sessions.set(id, next)
     return strike === undefined ? 'done' : 'unclear'
+  }
+
+  /** Keeps an ID without a session of the caller from being used; another owner's session stays. */
+  #mark(id: string): Written {
+    const isForeign = this.sessions.has(id)
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      const strike = this.#strikes('delete')
+      if (strike !== 'fail-before' && !isForeign) this.#deleted.add(id)
+      if (strike === undefined || (isForeign && strike === 'fail-after')) return 'done'
+      if (this.#strikes('load') !== undefined) return 'unknown'
+      if (isForeign) return 'done'
+    }
+    return 'failed'
   }
 
   #expect(faults: readonly Fault[]): void {

@@ -42,6 +42,8 @@ export interface Span {
 
 export class Timeline {
   readonly effects: Effect[] = []
+  /** The deletes of IDs without a session: they keep the IDs from being used. */
+  readonly marks: Pick<Effect, 'sessionId' | 'tick'>[] = []
   readonly #stored = new Map<string, Stored>()
   #tick = 0
 
@@ -69,6 +71,7 @@ export class Timeline {
       const record = data.get(sessionId)
       // The memory store does its work before it returns the promise.
       const result = run()
+      if (document === undefined && record === undefined) this.marks.push({ sessionId, tick: this.tick() })
       if (data.get(sessionId) === record) return result
       const before = this.#stored.get(sessionId)
       const after = document === undefined ? undefined : { revision: document.revision, session: viewOf(document) }

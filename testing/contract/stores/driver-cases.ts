@@ -156,12 +156,9 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
 
     test('of twenty with one expectation is won by exactly one; creations too', async () => {
       for (let round = 0; round < 10; round++) {
-        const key = newKey()
         for (const expectedRevision of [undefined, '0']) {
-          if (expectedRevision !== undefined) {
-            await driver().remove(key)
-            await driver().swap(swapOf(key, { revision: expectedRevision }))
-          }
+          const key = newKey()
+          if (expectedRevision !== undefined) await driver().swap(swapOf(key, { revision: expectedRevision }))
           const outcomes = await Promise.all(
             Array.from({ length: 20 }, (_, index) => {
               const own = swapOf(key, { expectedRevision, revision: `r-${index}`, head: `h-${index}` })
@@ -198,17 +195,35 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
 
   describe('a removal', () => {
     test('takes a session with its chunks, under its revision or any', async () => {
-      const key = newKey()
       for (const revision of ['r1', undefined]) {
+        const key = newKey()
         await driver().swap(swapOf(key, { chunks: [['a', '1']] }))
         expect(await other().remove(key, 'r0')).toBe('conflict')
         expect((await other().readAll(key))?.chunks.size).toBe(1)
         expect(await other().remove(key, revision)).toBe('done')
         expect(await driver().readAll(key)).toBeUndefined()
         expect(await driver().remove(key, revision)).toBe('done')
+        expect(await driver().readAll(key)).toBeUndefined()
       }
-      await driver().swap(swapOf(key, { revision: 'r2' }))
-      expect(await driver().readAll(key)).toEqual({ revision: 'r2', head: '{}', chunks: new Map() })
+    })
+
+    test('leaves a mark, which is no session and keeps the key from being used', async () => {
+      const [removed, unused] = [newKey(), newKey()]
+      await driver().swap(swapOf(removed, { chunks: [['a', '1']] }))
+      for (const key of [removed, unused]) {
+        expect(await other().isRemoved?.(key)).toBe(false)
+        expect(await other().remove(key, key === removed ? 'r1' : 'r9')).toBe('done')
+        expect(await driver().isRemoved?.(key)).toBe(true)
+        expect(await driver().swap(swapOf(key, { revision: 'r1' }))).toBe('conflict')
+        for (const expectedRevision of ['r1', '']) {
+          expect(await driver().swap(swapOf(key, { expectedRevision, revision: 'r2' }))).toBe('conflict')
+        }
+        expect(await driver().read(key, ['a'])).toBeUndefined()
+        expect(await driver().read(key, ['a'], '')).toBeUndefined()
+        expect(await driver().readAll(key)).toBeUndefined()
+        for (const revision of [undefined, 'r1', '']) expect(await driver().remove(key, revision)).toBe('done')
+        expect(await other().isRemoved?.(key)).toBe(true)
+      }
     })
 
     test('is done for each of twenty, and a late save does not bring the session back', async () => {
@@ -222,13 +237,25 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
         ])
         expect(new Set(removed)).toEqual(new Set(['done']))
         expect(await driver().swap({ ...late, revision: 'r3' })).toBe('conflict')
-        // In either order: the session is gone, and a new one has no chunk of it.
+        // In either order the session is gone.
         expect(['done', 'conflict']).toContain(saved)
         expect(await driver().readAll(key)).toBeUndefined()
-        await driver().swap(swapOf(key, { revision: 'r4' }))
-        expect((await driver().readAll(key))?.chunks.size).toBe(0)
       }
     })
+  })
+
+  test("a session is known as its owner's, whatever its texts say, until it is removed", async () => {
+    const owned = driver().isOwnedBy?.bind(driver())
+    if (owned === undefined) return
+    const key = newKey()
+    const owner = { ownerKey: `~owner-${key}`, createdAt: '2026-01-01T00:00:00.000Z' }
+    await driver().swap(swapOf(key, { head: 'unreadable', owner: async () => owner }))
+    expect(await owned(key, owner.ownerKey)).toBe(true)
+    expect(await owned(key, '~owner-other')).toBe(false)
+    expect(await owned(key, '')).toBe(false)
+    expect(await owned(newKey(), owner.ownerKey)).toBe(false)
+    await other().remove(key, 'r1', async () => owner)
+    expect(await owned(key, owner.ownerKey)).toBe(false)
   })
 
   describe('a read', () => {
@@ -268,8 +295,6 @@ export function driverCases(driver: () => SessionDriver, other: () => SessionDri
       await expire(key)
       expect(await driver().readAll(key)).toBeUndefined()
       expect(await other().swap(swapOf(key, { expectedRevision: 'r1', revision: 'r2' }))).toBe('conflict')
-      expect(await other().remove(key, 'r0')).toBe('done')
-      await expire(key)
       expect(await other().swap(swapOf(key, { revision: 'r3', head: 'new', chunks: [['new', 'n']] }))).toBe('done')
       expect(await driver().readAll(key)).toEqual({ revision: 'r3', head: 'new', chunks: new Map([['new', 'n']]) })
     })

@@ -14,7 +14,7 @@ import { pageOf } from '../../../src/stores/keyv/drivers/page-of-keys.js'
 
 /**
  * One call of the driver, as words: `read history#1`, `readAll`, `append history#1 -history#0`, `replace history#0`,
- * `remove`, `claim`, `list`.
+ * `remove`, `isRemoved`, `claim`, `list`.
  */
 export type FakeDriverCall = string
 
@@ -85,7 +85,7 @@ export class FakeDriver implements SessionDriver {
     return this.#call([swap.replacesChunks ? 'replace' : 'append', ...names, ...removals].join(' '), () => {
       const record = this.records.get(swap.key)
       if (record?.revision === swap.revision) return 'done'
-      if (record?.revision !== swap.expectedRevision) return 'conflict'
+      if (record?.revision !== swap.expectedRevision || this.#isRemoved(swap.key)) return 'conflict'
       const chunks = new Map([...(swap.replacesChunks ? [] : (record?.chunks ?? [])), ...swap.chunks])
       for (const name of swap.removed) chunks.delete(name)
       this.records.set(swap.key, { revision: swap.revision, head: swap.head, chunks })
@@ -101,6 +101,7 @@ export class FakeDriver implements SessionDriver {
         return 'conflict'
       }
       this.records.delete(key)
+      MemoryClaims.of(this.records).markDeleted(key, performance.now())
       return 'done'
     })
   }
@@ -109,12 +110,20 @@ export class FakeDriver implements SessionDriver {
     return this.#call('claim', () => MemoryClaims.of(this.records).claim(key, sessionId, ttlMs, performance.now()))
   }
 
+  isRemoved(key: string): Promise<boolean> {
+    return this.#call('isRemoved', () => this.#isRemoved(key))
+  }
+
   async list(listing: SessionListing): Promise<ListedPage> {
     return this.#call('list', () => pageOf([...this.records.keys()], listing, (key) => this.records.get(key)))
   }
 
   async close(): Promise<void> {
     this.#closed++
+  }
+
+  #isRemoved(key: string): boolean {
+    return !this.records.has(key) && MemoryClaims.of(this.records).isDeleted(key, performance.now())
   }
 
   async #call<T>(call: FakeDriverCall, run: () => T): Promise<T> {

@@ -23,7 +23,7 @@ vi.mock('@keyv/sqlite', () => loadSqlitePackage())
 const secret = crypto.getRandomValues(new Uint8Array(32))
 
 function encrypted(make: () => Promise<Keyv>): () => Promise<KeyvSessionStore> {
-  return async () => new KeyvSessionStore({ keyv: await encrypt(await make(), secret) })
+  return async () => new KeyvSessionStore({ keyv: await encrypt(await make(), { current: 'a', keys: { a: secret } }) })
 }
 
 /** The tables of both SQL drivers are alike. The texts have no quotes. */

@@ -65,10 +65,14 @@ describe.skipIf(isPostgresMissing)('Postgres', () => {
   })
 
   describe('the store', () => {
+    const leases = { ttlMs: 300 }
     const open = async (url: string): Promise<KeyvSessionStore> =>
-      new KeyvSessionStore({ keyv: await createPostgresKeyv(url, { maxConnections: 3, connectTimeoutMs: 300 }) })
+      new KeyvSessionStore({
+        keyv: await createPostgresKeyv(url, { maxConnections: 3, connectTimeoutMs: 300, lease: leases }),
+      })
     sessionStoreSuite(test, () => open(server.url), {
       claims: true,
+      leases,
       lists: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`

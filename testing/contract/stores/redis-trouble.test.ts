@@ -57,7 +57,10 @@ describe.skipIf(isRedisMissing)('over Redis in trouble', () => {
     await store.save(document, expectedRevision, hint)
     expect(await server.command('SCRIPT', 'FLUSH')).toBe('+OK\r\n')
     await store.delete('flushed', '2-a')
-    expect(await server.command('EXISTS', 'turnkeeper::flushed')).toBe(':0\r\n')
+    expect(await server.command('HLEN', 'turnkeeper::flushed')).toBe(':1\r\n')
+    const [ttl, day] = [Number((await server.command('PTTL', 'turnkeeper::flushed')).slice(1)), 86_400_000]
+    expect(ttl).toBeGreaterThan(day - 60_000)
+    expect(ttl).toBeLessThanOrEqual(day)
   })
 
   test('something else under the key: errors, and only a delete without a revision removes it', async () => {
@@ -86,6 +89,14 @@ describe.skipIf(isRedisMissing)('over Redis in trouble', () => {
     }
     await store.save(document, expectedRevision, hint)
     expect((await store.load('full'))?.revision).toBe('2-a')
+    await server.command('CONFIG', 'SET', 'maxmemory', '1')
+    try {
+      // What the delete frees has room for its mark.
+      await store.delete('full', '2-a')
+      expect(await store.isDeleted?.('full')).toBe(true)
+    } finally {
+      await server.command('CONFIG', 'SET', 'maxmemory', '0')
+    }
   })
 
   test('a server that became a replica: saves fail, and work again when it is a master', async () => {

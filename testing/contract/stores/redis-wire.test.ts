@@ -92,7 +92,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     await engine.close()
   })
 
-  test('what a stranger asks for is one command, as for an unknown ID, whatever the session holds and who has read it', async () => {
+  test('what a stranger asks for is as many commands as for an unknown ID, whatever the session holds and who has read it', async () => {
     const proxy = await startTcpProxy(server.port)
     const open = async (): Promise<FlowEngine> => {
       const keyv = await createRedisKeyv(`redis://127.0.0.1:${proxy.port}`, { replyTimeoutMs: 60_000 })
@@ -107,6 +107,7 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
     const run = { flowName: 'Talk', userMessage: 'hello', ...options }
     // The connection sends commands of its own first.
     await cold.getSession('unknown')
+    await cold.deleteSession('unknown')
     const traffic: unknown[] = []
     for (const engine of [warm, cold]) {
       for (const sessionId of [session, 'unknown']) {
@@ -119,7 +120,9 @@ describe.skipIf(isRedisMissing)('over Redis', () => {
         traffic.push([...commands, bytes < 5_000 ? 'small' : bytes])
       }
     }
-    expect(traffic).toEqual(traffic.map(() => ['HMGET', 'HMGET', 'HMGET', 'HMGET', 'small']))
+    // A delete also tries to leave its mark.
+    const deleting = ['HMGET', 'HMGET', 'EVALSHA']
+    expect(traffic).toEqual(traffic.map(() => ['HMGET', ...deleting, 'HMGET', 'HMGET', 'small']))
     expect((await cold.getSession(session, { owner: 'ada' }))?.turns).toBe(11)
     await Promise.all([warm.close(), cold.close()])
     await proxy.close()

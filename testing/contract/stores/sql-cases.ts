@@ -144,7 +144,8 @@ export function sqlCases(backend: SqlBackend): void {
       await one?.swap(swapOf('expired', { ttlMs: 1, chunks }))
       await sleep(5)
       await two?.swap(swapOf('expired', { revision: 'r2' }))
-      expect(await backend.countRows(`${table}_session`)).toBe(1)
+      // Each session that was removed left its mark.
+      expect(await backend.countRows(`${table}_session`)).toBe(51)
       expect(await backend.countRows(`${table}_chunk`)).toBe(0)
     })
   })
@@ -153,7 +154,8 @@ export function sqlCases(backend: SqlBackend): void {
   const read: SessionListing['read'] = async (key, { head }) => {
     const [ownerKey, createdAt] = head.split(' ')
     if (ownerKey === undefined || createdAt === undefined) return undefined
-    const summary = { id: key, flowName: 'F', runStatus: 'running', createdAt, savedAt: createdAt, turns: 1 } as const
+    const times = { createdAt, savedAt: createdAt }
+    const summary = { id: key, flowName: 'F', step: 'S', runStatus: 'running', ...times, turns: 1 } as const
     return { key, summary, ownerKey, createdAt }
   }
   const at = '2026-01-01'

@@ -80,10 +80,12 @@ describe.skipIf(isSqliteMissing)('SQLite (needs npm ci --prefix testing/contract
   })
 
   describe('the store', () => {
+    const leases = { ttlMs: 300 }
     const open = async (path: string): Promise<KeyvSessionStore> =>
-      new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 30_000 }) })
+      new KeyvSessionStore({ keyv: await createSqliteKeyv(path, { busyTimeoutMs: 30_000, lease: leases }) })
     sessionStoreSuite(test, () => open(join(folder, 'suite.sqlite')), {
       claims: true,
+      leases,
       lists: true,
       corrupt: async (sessionId) => {
         const statement = `UPDATE turnkeeper_session SET head = '{"cut":' WHERE key = 'turnkeeper:${sessionId}'`

@@ -20,6 +20,7 @@ import { saveCases } from './operations/save-cases.js'
 import { troubleCases } from './operations/trouble-cases.js'
 import { ageCases } from './optional/age-cases.js'
 import { claimCases } from './optional/claim-cases.js'
+import { deletedCases } from './optional/deleted-cases.js'
 import { leaseCases } from './optional/lease-cases.js'
 import { listingCases } from './optional/listing-cases.js'
 
@@ -42,6 +43,7 @@ export const allCases: readonly SuiteCase[] = [
   ...closeCases,
   ...troubleCases,
   ...claimCases,
+  ...deletedCases,
   ...leaseCases,
   ...ageCases,
   ...listingCases,

@@ -44,6 +44,16 @@ export async function findSession(
   return loaded
 }
 
+/**
+ * Whether the client knows the ID from an interrupted turn that was about to create the session, and nobody has deleted
+ * it since.
+ *
+ * @throws `SessionStoreError` if the store failed
+ */
+export async function isUnstored({ engine, contention }: TurnControl, sessionId: string): Promise<boolean> {
+  return contention?.unstoredId === sessionId && !(await engine.session.access.isDeleted(sessionId))
+}
+
 /** Notes why a new session starts instead of the requested one, unless the application wants a refusal. */
 export function noteRestart(
   control: TurnControl,

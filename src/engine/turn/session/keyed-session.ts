@@ -9,7 +9,7 @@ import { type Replay, replayOf } from '../../idempotency/receipts.js'
 import { leadWaiting } from '../../lock/busy.js'
 import type { Contention } from '../control/contention.js'
 import type { TurnControl } from '../control/turn-control.js'
-import { findSession, noteRestart } from './find-session.js'
+import { findSession, isUnstored, noteRestart } from './find-session.js'
 import { giveBackLeases, takeLease } from './session-lease.js'
 
 type Claimed = NonNullable<Contention['claimed']>
@@ -37,8 +37,7 @@ export async function openKeyedSession(control: TurnControl, flowClass: FlowCons
   const replay = loaded && replayOf(loaded, control.input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
-  // The client knows the ID from an interrupted turn.
-  if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
+  if (loaded === undefined && (await isUnstored(control, sessionId))) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return claimNext(control, flowClass)
 }
@@ -87,5 +86,6 @@ async function openClaimed(control: TurnControl, flowClass: FlowConstructor): Pr
   const replay = loaded && replayOf(loaded, control.input.idempotency)
   if (replay !== undefined) return { replay }
   if (loaded?.runStatus === 'running') return { loaded }
-  return loaded === undefined ? { newId: id } : claimNext(control, flowClass)
+  const isUnused = loaded === undefined && !(await control.engine.session.access.isDeleted(id))
+  return isUnused ? { newId: id } : claimNext(control, flowClass)
 }

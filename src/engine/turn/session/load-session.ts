@@ -15,7 +15,7 @@ import { leadWaiting } from '../../lock/busy.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { FlowSteps } from '../draft/collect-steps.js'
 import { storableContext, TurnDraft } from '../draft/turn-draft.js'
-import { findSession, noteRestart } from './find-session.js'
+import { findSession, isUnstored, noteRestart } from './find-session.js'
 import { claimNext, type KeyedSession, moveToSession, openSession } from './keyed-session.js'
 import { restoreSession } from './restore-session.js'
 import { giveBackLeases } from './session-lease.js'
@@ -71,8 +71,7 @@ async function findNamed(control: TurnControl, flowClass: FlowConstructor): Prom
   if (sessionId === undefined) return anyNewSession
   const loaded = await findSession(control, sessionId, flowClass)
   if (loaded?.runStatus === 'running') return { loaded }
-  // The client knows the ID from a turn that was interrupted.
-  if (loaded === undefined && control.contention?.unstoredId === sessionId) return { newId: sessionId }
+  if (loaded === undefined && (await isUnstored(control, sessionId))) return { newId: sessionId }
   noteRestart(control, sessionId, loaded?.runStatus ?? 'unknown')
   return startBehind(control, flowClass)
 }
@@ -85,7 +84,7 @@ async function startBehind(control: TurnControl, flowClass: FlowConstructor): Pr
     const loaded = await openSession(control, id, flowClass)
     if (loaded?.runStatus === 'running') return { loaded }
     // That turn has failed, and others follow it.
-    if (loaded === undefined) return { newId: id }
+    if (loaded === undefined && !(await control.engine.session.access.isDeleted(id))) return { newId: id }
   }
   return anyNewSession
 }

@@ -6,6 +6,8 @@
  * document no longer has; it never changes one. The head counts the chunks of each list. Texts are opaque: they may be
  * compressed or encrypted.
  */
+export { claimMs as removalMarkMs } from '../../../session/deletion-mark.js'
+
 import type { SessionStoreGuarantees, SessionSummary } from '../../../session/session-store.js'
 
 /** The head of a stored session, and the requested chunks. */
@@ -120,7 +122,9 @@ export interface SessionDriver {
    */
   swap(swap: SessionSwap): Promise<SwapOutcome>
   /**
-   * Removes a session, even an unreadable one; `done` if nothing is stored.
+   * Removes a session, even an unreadable one; `done` if nothing is stored. In the same step, a driver with `claim`
+   * leaves a mark under the key for 24 hours by the backend's clock, also if nothing was stored: until then a swap that
+   * expects nothing is a conflict. Reads and listings do not show the mark, and nothing else of the session stays.
    *
    * @param expectedRevision - Default: any revision.
    * @param owner - As in {@link SessionSwap.owner}, for a driver that keeps a list of each owner's sessions. Call it
@@ -141,6 +145,8 @@ export interface SessionDriver {
    * @param ttlMs - Milliseconds until the claim expires, by the backend's clock.
    */
   claim?(key: string, sessionId: string, ttlMs: number): Promise<string>
+  /** Goes with `claim`: whether {@link SessionDriver.remove} has left its mark under this key. */
+  isRemoved?(key: string): Promise<boolean>
   /**
    * Optional: waits until the lease of `key` is free, and takes it. Returns a function that releases it. A lease's key
    * is never used for anything else. Without it the store has no `lease`.
@@ -150,6 +156,11 @@ export interface SessionDriver {
    * @param signal - Ends the wait; the promise then rejects.
    */
   lease?(key: string, ttlMs: number, signal: AbortSignal): Promise<() => Promise<void>>
+  /**
+   * Goes with `list`: whether the backend itself knows the session under `key` as one of this owner, whatever its texts
+   * say. Asked only if they cannot be read.
+   */
+  isOwnedBy?(key: string, ownerKey: string): Promise<boolean>
   /**
    * Optional: one page of the stored sessions, as in `SessionStore.list`. The store applies all filters except the
    * owner. Without it the store has no `list`.

@@ -24,6 +24,7 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
     map.delete(key)
     return undefined
   }
+  const isRemoved = (key: string): boolean => MemoryClaims.of(map).isDeleted(key, performance.now())
   return {
     guarantees: { compareAndSwap: 'process', durable: false },
     async read(key, chunks): Promise<StoredHead | undefined> {
@@ -40,19 +41,25 @@ export function createMapDriver(map: Map<unknown, unknown>): SessionDriver {
       const stored = find(swap.key)
       if (stored?.revision === swap.revision) return 'done'
       if (stored?.revision !== swap.expectedRevision) return 'conflict'
+      if (stored === undefined && isRemoved(swap.key)) return 'conflict'
       map.set(swap.key, recordOf(swap, stored))
       return 'done'
     },
     async remove(key, expectedRevision): Promise<SwapOutcome> {
       const stored = find(key)
-      if (stored === undefined) return 'done'
-      if (expectedRevision !== undefined && stored.revision !== expectedRevision) return 'conflict'
+      const isOther = stored !== undefined && stored.revision !== expectedRevision
+      if (expectedRevision !== undefined && isOther) return 'conflict'
       map.delete(key)
+      MemoryClaims.of(map).markDeleted(key, performance.now())
       return 'done'
     },
     async claim(key, sessionId, ttlMs): Promise<string> {
       if (closed) throw closedError()
       return MemoryClaims.of(map).claim(key, sessionId, ttlMs, performance.now())
+    },
+    async isRemoved(key): Promise<boolean> {
+      if (closed) throw closedError()
+      return isRemoved(key)
     },
     async list(listing) {
       if (closed) throw closedError()

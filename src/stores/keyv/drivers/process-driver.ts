@@ -3,13 +3,14 @@
  * key guards them within this process; nothing guards them against other processes. Each save writes the whole session.
  */
 import type { Keyv } from 'keyv'
-import type {
-  ListedPage,
-  SessionDriver,
-  SessionListing,
-  SessionSwap,
-  StoredSession,
-  SwapOutcome,
+import {
+  type ListedPage,
+  removalMarkMs,
+  type SessionDriver,
+  type SessionListing,
+  type SessionSwap,
+  type StoredSession,
+  type SwapOutcome,
 } from '../driver/session-driver.js'
 import { changeChunks } from './changed-chunks.js'
 import { pageOf } from './page-of-keys.js'
@@ -25,6 +26,13 @@ interface ProcessRecord {
 interface ClaimRecord {
   readonly sessionId: string
 }
+
+/** What is stored in place of a session that was removed. */
+interface Mark {
+  readonly removed: true
+}
+
+const mark: Mark = { removed: true }
 
 /** The last operation of each key, for each adapter: stores of this process that share an adapter share its queues. */
 const queuesByAdapter = new WeakMap<object, Map<string, Promise<unknown>>>()
@@ -58,12 +66,8 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
     return result
   }
 
-  async function get(key: string): Promise<ProcessRecord | undefined> {
-    return keyv.get<ProcessRecord>(key)
-  }
-
   async function readAll(key: string): Promise<StoredSession | undefined> {
-    const record = await inTurn(key, () => get(key))
+    const record = await inTurn(key, () => getRecord(keyv, key))
     return record === undefined ? undefined : { ...record, chunks: new Map(Object.entries(record.chunks ?? {})) }
   }
 
@@ -81,22 +85,15 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
     swap: (swap) =>
       inTurn(swap.key, async (): Promise<SwapOutcome> => {
         const { key, expectedRevision, revision, head } = swap
-        const stored = await get(key)
+        const stored = await keyv.get<ProcessRecord | Mark>(key)
+        if (isMark(stored)) return 'conflict'
         if (stored?.revision === revision) return 'done'
         if (stored?.revision !== expectedRevision) return 'conflict'
         await keyv.set(key, { revision, head, chunks: chunksAfter(swap, stored?.chunks) }, ttlOf(swap))
-        if ((await get(key))?.revision !== revision) throw notStored()
+        if ((await getRecord(keyv, key))?.revision !== revision) throw notStored()
         return 'done'
       }),
-    remove: (key, expectedRevision) =>
-      inTurn(key, async (): Promise<SwapOutcome> => {
-        // Without a revision, even an unreadable session is removed.
-        const stored = expectedRevision === undefined ? undefined : await get(key)
-        if (expectedRevision !== undefined && stored === undefined) return 'done'
-        if (stored?.revision !== expectedRevision) return 'conflict'
-        await keyv.delete(key)
-        return 'done'
-      }),
+    remove: (key, expectedRevision) => inTurn(key, () => leaveMark(keyv, key, expectedRevision)),
     claim: (key, sessionId, ttlMs) =>
       inTurn(key, async () => {
         const kept = await keyv.get<ClaimRecord>(key)
@@ -105,6 +102,7 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
         if ((await keyv.get<ClaimRecord>(key))?.sessionId !== sessionId) throw notStored()
         return sessionId
       }),
+    isRemoved: (key) => inTurn(key, async () => isMark(await keyv.get(key))),
     // Keyv has an iterator only for the few adapters that can list their keys.
     ...(keyv.iterator === undefined ? {} : { list }),
     async close() {
@@ -114,11 +112,33 @@ export function createProcessDriver(keyv: Keyv): SessionDriver {
   }
 }
 
+/** What is stored of a session; `undefined` also for a mark. */
+async function getRecord(keyv: Keyv, key: string): Promise<ProcessRecord | undefined> {
+  const stored = await keyv.get<ProcessRecord | Mark>(key)
+  return isMark(stored) ? undefined : stored
+}
+
+/** Puts a mark in place of a session. */
+async function leaveMark(keyv: Keyv, key: string, expectedRevision: string | undefined): Promise<SwapOutcome> {
+  // Without a revision, even an unreadable session is removed.
+  const stored = expectedRevision === undefined ? undefined : await getRecord(keyv, key)
+  if (stored !== undefined && stored.revision !== expectedRevision) return 'conflict'
+  await keyv.set(key, mark, removalMarkMs)
+  if (!isMark(await keyv.get(key))) throw notStored()
+  return 'done'
+}
+
 /** One page from Keyv's iterator, which returns whole sessions, although only their heads are needed. */
 async function listAll(keyv: Keyv, listing: SessionListing): Promise<ListedPage> {
   const records = new Map<string, ProcessRecord>()
-  for await (const [key, value] of keyv.iterator?.(keyv.namespace) ?? []) records.set(key, value as ProcessRecord)
+  for await (const [key, value] of keyv.iterator?.(keyv.namespace) ?? []) {
+    if (!isMark(value)) records.set(key, value as ProcessRecord)
+  }
   return pageOf([...records.keys()], listing, (key) => records.get(key))
+}
+
+function isMark(stored: unknown): stored is Mark {
+  return (stored as Mark | null | undefined)?.removed === true
 }
 
 function closedError(): Error {

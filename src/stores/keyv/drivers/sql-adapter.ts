@@ -28,17 +28,28 @@ export function isSqlAdapter(adapter: unknown, dialect: 'sqlite' | 'postgres'): 
 }
 
 /** A driver for a SQL database, which removes expired sessions only on request. */
-export type SqlSessionDriver = SessionDriver & Required<Pick<SessionDriver, 'purgeExpired' | 'claim' | 'list'>>
+export type SqlSessionDriver = SessionDriver &
+  Required<Pick<SessionDriver, 'purgeExpired' | 'claim' | 'isRemoved' | 'list'>>
 
 /** Rows that one statement removes, so that other statements do not wait for a longer one. */
 const purgedAtOnce = 500
 
-/** Calls `purge` until nothing is left. `purge` removes at most `most` rows, and resolves to the number it removed. */
-export async function purgeAll(purge: (most: number) => Promise<number>): Promise<number> {
+/** The revision in the row that marks a removed session. Its head and owner are empty, too. */
+export const markRevision = ''
+
+/**
+ * Removes until nothing is left, and returns how many of the removed rows were sessions.
+ *
+ * @param purge - Removes at most so many rows, and returns them.
+ */
+export async function purgeAll(
+  purge: (most: number) => Promise<readonly unknown[]>,
+  mostAtOnce: number = purgedAtOnce,
+): Promise<number> {
   for (let purged = 0; ; ) {
-    const count = await purge(purgedAtOnce)
-    purged += count
-    if (count < purgedAtOnce) return purged
+    const rows = (await purge(mostAtOnce)) as readonly { readonly revision?: string }[]
+    purged += rows.filter(({ revision }) => revision !== markRevision).length
+    if (rows.length < mostAtOnce) return purged
   }
 }
 

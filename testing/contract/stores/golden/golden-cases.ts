@@ -18,7 +18,6 @@ export function goldenCases(driver: () => SessionDriver): void {
   describe.each([2])('a stored session of layout %i', (layout) => {
     test('is loaded whole, and is of this layout after its next turn, without a chunk that stays written again', async () => {
       const { revision, head, chunks, document } = readGolden(layout)
-      await driver().remove(key)
       await driver().swap(swapOf(key, { revision, head, chunks: Object.entries(chunks) }))
       const store = open()
       const loaded = await store.load(goldenId)

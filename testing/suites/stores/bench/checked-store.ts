@@ -62,6 +62,13 @@ export class CheckedStore {
   }
 
   /** Expects nothing. */
+  tryIsDeleted(sessionId: string): Promise<Outcome> {
+    return this.#attempt(describeIsDeleted(sessionId), () =>
+      (this.store as Required<SessionStore>).isDeleted(sessionId),
+    )
+  }
+
+  /** Expects nothing. */
   tryLease(sessionId: string, ttlMs: number, signal: AbortSignal): Promise<Outcome> {
     return this.#attempt(describeLease(sessionId), () =>
       (this.store as Required<SessionStore>).lease(sessionId, ttlMs, signal),
@@ -100,6 +107,25 @@ export class CheckedStore {
     const outcome = await this.tryClaim(key, sessionId, ttlMs)
     expectDone(call, outcome)
     if (outcome.value !== kept) fail(`${call} to give ${inShort(kept)}`, inShort(outcome.value))
+  }
+
+  /** Expects this answer. */
+  async saysDeleted(sessionId: string, expected: boolean): Promise<void> {
+    const call = describeIsDeleted(sessionId)
+    const outcome = await this.tryIsDeleted(sessionId)
+    expectDone(call, outcome)
+    if (outcome.value !== expected) fail(`${call} to give ${expected}`, inShort(outcome.value))
+  }
+
+  /**
+   * Creates a session under the ID of one that is gone, and returns `true`. If a delete has left its mark under the ID,
+   * expects a conflict, and returns `false`.
+   */
+  async recreates(document: SessionDocument): Promise<boolean> {
+    const isMarked = (await this.store.isDeleted?.(document.id)) === true
+    if (isMarked) expectConflict(describeCreate(document), await this.tryCreate(document))
+    else await this.create(document)
+    return !isMarked
   }
 
   /** Expects a lease. */
@@ -222,6 +248,10 @@ function describeSave({ id, revision }: SessionDocument, expectedRevision: strin
 
 function describeClaim(key: string, sessionId: string): string {
   return `claim(${inShort(key)}, ${inShort(sessionId)})`
+}
+
+function describeIsDeleted(sessionId: string): string {
+  return `isDeleted(${inShort(sessionId)})`
 }
 
 function describeList(query: SessionListQuery): string {

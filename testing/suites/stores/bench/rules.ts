@@ -21,6 +21,8 @@ export const rules = {
     'Something stored that cannot be read as a document is a SessionFlowInvariantError, and can be deleted without a revision.',
   claim:
     'claim keeps an ID under a key unless there is one, and gives the one that is kept, to every handle, until its time is over.',
+  deleted:
+    'A store with claim keeps the ID of a delete from being used for 24 hours: a create is a conflict, and only isDeleted shows why.',
   lease:
     'lease waits until no other handle has the lease of the session, or until the signal fires. A holder that is gone leaves it to expire.',
   age: 'A store with an absolute time to live ends a session that long after its creation, however often it is saved.',

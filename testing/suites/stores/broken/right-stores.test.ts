@@ -33,7 +33,7 @@ describe('FakeSessionStore', () => {
     reopen: (store) => fakeOver(new MemorySessionStore({ backing: (inner.get(store) as MemorySessionStore).backing })),
     createUnreachable() {
       const store = new FakeSessionStore()
-      for (const operation of ['load', 'create', 'save', 'delete', 'claim', 'list'] as const) {
+      for (const operation of ['load', 'create', 'save', 'delete', 'claim', 'isDeleted', 'list'] as const) {
         store.inject({ operation, effect: 'fail-before', times: Number.POSITIVE_INFINITY })
       }
       return store

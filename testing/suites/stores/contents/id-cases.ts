@@ -9,12 +9,21 @@ import { hostileIds } from '../bench/hostile-ids.js'
 import { rules } from '../bench/rules.js'
 import type { SuiteCase } from '../bench/suite-case.js'
 
+/** The IDs that can be used. Some IDs cannot be random: an earlier run may have left them, or deleted them. */
+async function unusedOf(store: CheckedStore, ids: readonly string[]): Promise<string[]> {
+  const unused: string[] = []
+  for (const id of ids) {
+    const left = await store.tryLoad(id)
+    if (left.kind !== 'done' || left.value !== undefined) await store.delete(id)
+    if ((await store.store.isDeleted?.(id)) !== true) unused.push(id)
+  }
+  return unused
+}
+
 /** Expects that the IDs name different sessions: each is stored, saved and deleted alone. */
 async function standApart(store: CheckedStore, ids: readonly string[]): Promise<void> {
-  // Some of them cannot be random: an earlier run may have left them.
-  for (const id of ids) await store.delete(id)
   const documents = []
-  for (const [index, id] of ids.entries()) {
+  for (const [index, id] of (await unusedOf(store, ids)).entries()) {
     await store.holdsNothing(id)
     const document = newSession(id, { message: `Session ${index}` })
     await store.create(document)

@@ -103,7 +103,7 @@ export function engineOver(store: SessionStore, flow: FlowConstructor = TalkingF
 
 function withoutLease(store: SessionStore): SessionStore {
   if (store.lease === undefined) return store
-  const { claim, hold, onEvicted, onUnderReplicated } = store
+  const { claim, isDeleted, hold, onEvicted, onUnderReplicated } = store
   return {
     guarantees: store.guarantees,
     load: (sessionId) => store.load(sessionId),
@@ -112,6 +112,7 @@ function withoutLease(store: SessionStore): SessionStore {
     delete: (...remove) => store.delete(...remove),
     close: () => store.close(),
     ...(claim && { claim: claim.bind(store) }),
+    ...(isDeleted && { isDeleted: isDeleted.bind(store) }),
     ...(hold && { hold: hold.bind(store) }),
     ...(onEvicted && { onEvicted: onEvicted.bind(store) }),
     ...(onUnderReplicated && { onUnderReplicated: onUnderReplicated.bind(store) }),

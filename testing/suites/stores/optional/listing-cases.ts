@@ -31,9 +31,20 @@ async function createAll(
   return documents
 }
 
+/** Sessions whose owners are as hostile as their IDs. A case before may have deleted an ID that cannot be random. */
+async function createHostile(store: CheckedStore, ids: readonly string[]): Promise<SessionDocument[]> {
+  const created: SessionDocument[] = []
+  for (const [index, id] of ids.entries()) {
+    const document = { ...newSession(id), owner: `${ids[ids.length - 1 - index]} owner` }
+    if (await store.recreates(document)) created.push(document)
+  }
+  return created
+}
+
 /** As a listing shows it. */
 function rowOf({ id, flow, runStatus, owner, createdAt, savedAt, turns }: SessionDocument): SessionSummary {
-  return { id, flowName: flow.name, runStatus, ...(owner === undefined ? {} : { owner }), createdAt, savedAt, turns }
+  const named = { id, flowName: flow.name, step: flow.currentStep, ...(owner === undefined ? {} : { owner }) }
+  return { ...named, runStatus, createdAt, savedAt, turns }
 }
 
 function withoutOwner(document: SessionDocument): SessionDocument {
@@ -118,7 +129,7 @@ export const listingCases: readonly SuiteCase[] = [
       const store = await bench.open()
       const owner = newOwner()
       const [first] = (await createAll(bench, store, 1, { owner })) as [SessionDocument]
-      const flow = { ...first.flow, name: 'Refund' }
+      const flow = { ...first.flow, name: 'Refund', currentStep: 'Pay' }
       const savedAt = '2020-01-01T00:00:00.000Z'
       const variants = [{ flow }, { runStatus: 'completed' as const }, { savedAt }, { flow, savedAt }]
       const documents: SessionDocument[] = []
@@ -126,6 +137,9 @@ export const listingCases: readonly SuiteCase[] = [
       const [ofFlow, ended, old, oldOfFlow] = documents as [...Four]
       const expectations: readonly [Partial<SessionListQuery>, readonly SessionDocument[]][] = [
         [{ flowName: 'Refund' }, [ofFlow, oldOfFlow]],
+        [{ step: 'Pay' }, [ofFlow, oldOfFlow]],
+        [{ step: 'Ask', flowName: 'Refund' }, []],
+        [{ step: 'Pay', flowName: 'Refund', savedBefore: '2021-01-01T00:00:00.000Z' }, [oldOfFlow]],
         [{ runStatus: 'completed' }, [ended]],
         [{ runStatus: 'aborted' }, []],
         [{ savedBefore: '2020-01-01T00:00:00.001Z' }, [old, oldOfFlow]],
@@ -169,7 +183,7 @@ export const listingCases: readonly SuiteCase[] = [
       await store.delete(second.id)
       expectSame('what was not deleted', idsOf(await store.listsAll({ owner })), idsOf(rest))
       const again = { ...newSession(first.id), owner, createdAt: '2030-01-01T00:00:00.000Z' }
-      await store.create(again)
+      if (!(await store.recreates(again))) return
       expectSame('with one created again', idsOf(await store.listsAll({ owner })), idsOf([again, ...rest]))
     },
   },
@@ -184,7 +198,7 @@ export const listingCases: readonly SuiteCase[] = [
       await store.refusesCreate({ ...newSession(document.id), owner: other })
       expectSame('after a creation that was refused', idsOf(await store.listsAll({ owner: other })), [])
       await store.delete(document.id)
-      await store.create({ ...newSession(document.id), owner: other })
+      if (!(await store.recreates({ ...newSession(document.id), owner: other }))) return
       expectSame('of the owner before', idsOf(await store.listsAll({ owner })), [])
       expectSame('of the owner now', idsOf(await store.listsAll({ owner: other })), [document.id])
     },
@@ -244,13 +258,8 @@ export const listingCases: readonly SuiteCase[] = [
       const store = await bench.open()
       for (const { make } of hostileIds) {
         const ids = await make(randomToken())
-        // Each of the owners is as hostile as the IDs.
-        for (const [index, id] of ids.entries()) {
-          await store.create({ ...newSession(id), owner: `${ids[ids.length - 1 - index]} owner` })
-        }
-        for (const [index, id] of ids.entries()) {
-          const owner = `${ids[ids.length - 1 - index]} owner`
-          const [row] = await store.listsAll({ owner, limit: 1 })
+        for (const { id, owner } of await createHostile(store, ids)) {
+          const [row] = await store.listsAll({ owner: owner as string, limit: 1 })
           ensure(row?.id === id && row.owner === owner, 'the hostile ID of its owner', row?.id ?? 'nothing')
           await store.delete(id)
         }

@@ -1,5 +1,6 @@
 import type { Keyv } from 'keyv'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { KeyvSessionStore } from '../../keyv-session-store.js'
 import { createPostgresKeyv } from './create-postgres-keyv.js'
 
 /** A fake of `pg`: records its arguments, and returns nothing. */
@@ -45,6 +46,15 @@ const url = 'postgres://app:secret@127.0.0.1:1/app'
 const lastPool = (): FakePool => made.pools.at(-1) as FakePool
 
 describe('createPostgresKeyv', () => {
+  test('takes leases, and has none without', async () => {
+    const keyv = await createPostgresKeyv(url, { lease: { ttlMs: 10_000 } })
+    expect(new KeyvSessionStore({ keyv }).lease).toBeTypeOf('function')
+    expect(new KeyvSessionStore({ keyv: await createPostgresKeyv(url) }).lease).toBeUndefined()
+    await expect(createPostgresKeyv(url, { lease: { ttlMs: 0 } })).rejects.toThrow(
+      'createPostgresKeyv: lease.ttlMs must be a number above 0; got 0.',
+    )
+  })
+
   test('limits every wait of its own pool', async () => {
     const keyv = await createPostgresKeyv(url)
     expect(lastPool().settings).toEqual({

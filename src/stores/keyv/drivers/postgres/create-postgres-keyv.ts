@@ -8,6 +8,8 @@ import type { Keyv } from 'keyv'
 import type { Pool } from 'pg'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
+import { attachLease, checkLease } from '../lease-settings.js'
+import type { LeaseOptions } from '../polled-leases.js'
 
 /** The options of {@link createPostgresKeyv}. */
 export interface PostgresKeyvOptions {
@@ -19,6 +21,13 @@ export interface PostgresKeyvOptions {
   readonly table?: string
   /** Created if it is missing. Default `public`. */
   readonly schema?: string
+  /**
+   * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without
+   * them both run, and one of them fails with `SESSION_CONFLICT`. A turn runs two statements more, and one that waits
+   * asks again every 10 to 500 milliseconds. Take a `ttlMs` that is well above the longest pause of a process, for
+   * example 10 000. Default: no leases.
+   */
+  readonly lease?: LeaseOptions
   /** The most connections at the same time. Default 10. */
   readonly maxConnections?: number
   /** Milliseconds to wait for a connection. Default 2 000. */
@@ -66,9 +75,10 @@ const maxPrepared = 50
  * ```
  */
 export async function createPostgresKeyv(url: string, options: PostgresKeyvOptions = {}): Promise<Keyv> {
-  const { namespace = 'turnkeeper', table = 'turnkeeper', schema = 'public', ttlMs } = options
+  const { namespace = 'turnkeeper', table = 'turnkeeper', schema = 'public', ttlMs, lease } = options
   const { maxConnections = 10, connectTimeoutMs = 2_000, replyTimeoutMs = 3_000, prepareStatements = true } = options
   checkUrl(url)
+  checkLease('createPostgresKeyv', lease)
   if (ttlMs !== undefined) checkNumber('createPostgresKeyv', 'ttlMs', ttlMs, finite)
   for (const [name, value] of Object.entries({ maxConnections, connectTimeoutMs, replyTimeoutMs })) {
     checkNumber('createPostgresKeyv', name, value, finite)
@@ -90,6 +100,7 @@ export async function createPostgresKeyv(url: string, options: PostgresKeyvOptio
     throwOnErrors: true,
     ...(ttlMs === undefined ? {} : { ttl: ttlMs }),
   })
+  attachLease(keyv, lease)
   // The caller gets each failure as a rejection. Without a listener an error event would end the process.
   keyv.on('error', () => {})
   return keyv

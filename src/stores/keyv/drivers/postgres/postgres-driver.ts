@@ -3,9 +3,11 @@
  * another writer changed the same row. postgres-statements.ts has the statements.
  */
 import { invalidInput } from '../../../../errors/engine-errors.js'
-import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
+import { removalMarkMs, type SessionSwap, type StoredHead, type SwapOutcome } from '../../driver/session-driver.js'
+import type { LeaseOptions } from '../polled-leases.js'
 import {
   claimedId,
+  markRevision,
   onceUntilFailure,
   purgeAll,
   readUnlessKnown,
@@ -15,6 +17,7 @@ import {
   toStoredHead,
   toStoredSession,
 } from '../sql-adapter.js'
+import { sqlLeases } from '../sql-leases.js'
 import { type ListedRow, ownerColumn, type SqlListingStatements, sqlPage } from '../sql-listing.js'
 import { encodeText } from '../text-escapes.js'
 import { type PostgresStatements, postgresStatements } from './postgres-statements.js'
@@ -45,9 +48,10 @@ const createdByAnother = ['23505', '42P06', '42P07', '42710', 'XX000']
  * The driver over an adapter of `@keyv/postgres`. Its tables are named after the adapter's table, and are created on
  * first use.
  *
+ * @param lease - Default: no leases.
  * @throws `InvalidInputError` if the name of the adapter's table is too long for that.
  */
-export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
+export function createPostgresDriver(adapter: SqlAdapter, lease?: LeaseOptions): SqlSessionDriver {
   const { schema = 'public', table = 'keyv' } = adapter.opts
   if (new TextEncoder().encode(table).length > maxTableBytes) {
     throw invalidInput(`The Postgres table name '${table}' is longer than ${maxTableBytes} bytes.`)
@@ -103,16 +107,17 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
       const expected = swap.expectedRevision === undefined ? null : encodeText(swap.expectedRevision)
       const values = toValues(swap, expected)
       if (expected === null) values.push(ownerColumn(await swap.owner?.()))
-      const isPassing = (stored: string | null): boolean => stored === expected && stored !== revision
+      const isPassing = (stored: string | null): boolean =>
+        stored === expected && stored !== revision && stored !== markRevision
       const { written, found } = await write(statements[statementOf(swap)], values, isPassing)
       return written > 0 || found === revision ? 'done' : 'conflict'
     },
     async remove(key, expectedRevision): Promise<SwapOutcome> {
       const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
       const isPassing = (stored: string | null): boolean =>
-        stored !== null && (expected === null || stored === expected)
-      const { written, found } = await write(statements.remove, [encodeText(key), expected], isPassing)
-      return written > 0 || found === null ? 'done' : 'conflict'
+        stored === null || (stored !== markRevision && (expected === null || stored === expected))
+      const { written, found } = await write(statements.remove, [encodeText(key), expected, removalMarkMs], isPassing)
+      return written > 0 || found === markRevision ? 'done' : 'conflict'
     },
     async purgeExpired() {
       await purge(perform, statements.purgeClaims)
@@ -121,18 +126,17 @@ export function createPostgresDriver(adapter: SqlAdapter): SqlSessionDriver {
     async claim(key, sessionId, ttlMs): Promise<string> {
       return claimedId(await perform(statements.claim, [encodeText(key), encodeText(sessionId), ttlMs]))
     },
+    isRemoved: async (key) => (await perform(statements.readMark, [encodeText(key)])).length > 0,
+    isOwnedBy: async (key, owner) => (await perform(statements.readOwned, [key, owner].map(encodeText))).length > 0,
     list: (listing) => sqlPage(listed, listing),
-    close,
+    ...sqlLeases(lease, statements, perform, close),
   }
 }
 
 type Perform = (statement: string, values: readonly unknown[]) => Promise<unknown[]>
 
 function purge(perform: Perform, statement: string): Promise<number> {
-  return purgeAll(async (most) => {
-    const [row] = (await perform(statement, [most])) as WriteRow[]
-    return row?.written ?? 0
-  })
+  return purgeAll((most) => perform(statement, [most]))
 }
 
 function listingStatements(statements: PostgresStatements, perform: Perform): SqlListingStatements {

@@ -3,9 +3,10 @@
  * swap the session's row and write its chunks. They and the final SELECT see the database as it was when the statement
  * began, so `found` may be older than the row that the swap changed. postgres-driver.ts handles that.
  */
+import type { SqlLeaseStatements } from '../sql-leases.js'
 
 /** The statements over one set of tables. */
-export interface PostgresStatements {
+export interface PostgresStatements extends SqlLeaseStatements {
   readonly inspect: string
   readonly createSchema: string
   /** Several statements in one text, so in one transaction. Fails if another process creates them at the same time. */
@@ -19,16 +20,23 @@ export interface PostgresStatements {
   /** Appends chunks, and removes chunks by name. */
   readonly cut: string
   readonly replace: string
+  /** Leaves a mark in place of the session. */
   readonly remove: string
+  /** Finds a mark. */
+  readonly readMark: string
   readonly purge: string
   /** Stores a session ID under a key, unless the key already holds one. Returns the session ID that the key holds. */
   readonly claim: string
   readonly purgeClaims: string
+  /** Finds a session of an owner. */
+  readonly readOwned: string
   readonly list: string
   readonly listOwned: string
 }
 
 const isLive = '(expires_at IS NULL OR expires_at > now())'
+/** The mark of a removed session is a row whose revision, head and owner are empty. */
+const isStored = `revision <> '' AND ${isLive}`
 const expiry = (parameter: string): string => `now() + ${parameter}::float8 * interval '1 millisecond'`
 /** The earlier of two times, either of which may be null. */
 const earlier = (ttl: string, latest: string): string => `LEAST(${expiry(ttl)}, to_timestamp(${latest}::float8 / 1000))`
@@ -53,7 +61,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
     )`
   const update = (latest: string): string => `UPDATE ${session} SET revision = $2, head = $3,
       expires_at = ${earlier('$4', latest)}
-      WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isLive} RETURNING id`
+      WHERE key = $1 AND revision = $7 AND revision <> $2 AND ${isStored} RETURNING id`
   // Deletes an expired row and its chunks. Counting the deleted rows makes the deletion run before the insertion.
   const insert = `WITH gone AS (
       DELETE FROM ${session} WHERE key = $1 AND NOT ${isLive} RETURNING id
@@ -66,7 +74,7 @@ export function postgresStatements(schema: string, table: string): PostgresState
   const index = (suffix: string): string => `CREATE INDEX IF NOT EXISTS ${quote(`${fold(table)}${suffix}`)}`
   const rows = (condition: string, limit: string): string =>
     `SELECT id::text AS id, key, revision, head FROM ${session} AS session
-      WHERE ${condition} AND ${isLive} ORDER BY session.id LIMIT ${limit}::int`
+      WHERE ${condition} AND ${isStored} ORDER BY session.id LIMIT ${limit}::int`
   const exists = (name: string): string => `to_regclass(${literal(name)}) IS NOT NULL`
   return {
     inspect: `SELECT to_regnamespace(${literal(quote(fold(schema)))}) IS NOT NULL AS has_schema,
@@ -96,16 +104,16 @@ export function postgresStatements(schema: string, table: string): PostgresState
       ${index('_session_expiry')} ON ${session} (expires_at) WHERE expires_at IS NOT NULL;
       ${index('_session_owner')} ON ${session} (owner, id);
       ${index('_claim_expiry')} ON ${claim} (expires_at);`,
-    readRevision: `SELECT revision FROM ${session} WHERE key = $1 AND ${isLive}`,
-    readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isLive}`,
+    readRevision: `SELECT revision FROM ${session} WHERE key = $1 AND ${isStored}`,
+    readHead: `SELECT revision, head FROM ${session} WHERE key = $1 AND ${isStored}`,
     // The lateral join forces one index lookup per name. Without statistics Postgres would read all of the session's
     // chunks.
     readChunks: `SELECT revision, head, (${chunkList} FROM unnest($2::text[]) AS wanted(name) CROSS JOIN LATERAL (
         SELECT name, body FROM ${chunk} WHERE session_id = session.id AND name = wanted.name LIMIT 1) AS chunk) AS chunks
-      FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
+      FROM ${session} AS session WHERE key = $1 AND ${isStored}`,
     readAll: `SELECT revision, head, (${chunkList} FROM ${chunk} AS chunk
         WHERE chunk.session_id = session.id) AS chunks
-      FROM ${session} AS session WHERE key = $1 AND ${isLive}`,
+      FROM ${session} AS session WHERE key = $1 AND ${isStored}`,
     insert,
     append: `WITH stored AS (${update('$8')}), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
@@ -117,17 +125,24 @@ export function postgresStatements(schema: string, table: string): PostgresState
       DELETE FROM ${chunk} AS chunk USING stored WHERE chunk.session_id = stored.id AND chunk.name <> ALL ($5::text[])
     ), ${writeChunks('$5', '$6')}
     SELECT (SELECT count(*)::int FROM stored) AS written, ${found}`,
+    // The row is deleted, and its chunks with it; the mark is a new row. A mark that is there stays as it is.
     remove: `WITH removed AS (
-      DELETE FROM ${session} WHERE key = $1 AND ($2::text IS NULL OR revision = $2 OR NOT ${isLive}) RETURNING id
+      DELETE FROM ${session} WHERE key = $1
+        AND (revision <> '' AND ($2::text IS NULL OR revision = $2) OR NOT ${isLive}) RETURNING id
+    ), marked AS (
+      INSERT INTO ${session} (key, revision, head, expires_at, owner)
+      SELECT $1, '', '', ${expiry('$3')}, '' FROM (SELECT count(*) FROM removed) AS before
+      ON CONFLICT (key) DO NOTHING RETURNING id
     )
-    SELECT (SELECT count(*)::int FROM removed) AS written, ${found}`,
+    SELECT (SELECT count(*)::int FROM marked) AS written, ${found}`,
+    readMark: `SELECT 1 FROM ${session} WHERE key = $1 AND revision = '' AND ${isLive}`,
     // Skips rows that another statement has locked, so that two purges never wait for each other.
     purge: `WITH expired AS MATERIALIZED (
       SELECT id FROM ${session} WHERE expires_at <= now() ORDER BY expires_at LIMIT $1::int FOR UPDATE SKIP LOCKED
     ), removed AS (
-      DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.id
+      DELETE FROM ${session} AS session USING expired WHERE session.id = expired.id RETURNING session.revision
     )
-    SELECT count(*)::int AS written FROM removed`,
+    SELECT revision FROM removed`,
     // A live row is written unchanged, so that the statement returns it, even if the row was inserted after the
     // statement began.
     claim: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
@@ -140,7 +155,14 @@ export function postgresStatements(schema: string, table: string): PostgresState
     ), removed AS (
       DELETE FROM ${claim} AS claim USING expired WHERE claim.key = expired.key RETURNING claim.key
     )
-    SELECT count(*)::int AS written FROM removed`,
+    SELECT key FROM removed`,
+    // A token that has the lease takes it again: its first reply may have been lost.
+    takeLease: `INSERT INTO ${claim} AS kept (key, session_id, expires_at) VALUES ($1, $2, ${expiry('$3')})
+      ON CONFLICT (key) DO UPDATE SET session_id = excluded.session_id, expires_at = excluded.expires_at
+      WHERE kept.expires_at <= now() OR kept.session_id = excluded.session_id RETURNING 1`,
+    renewLease: `UPDATE ${claim} SET expires_at = ${expiry('$3')} WHERE key = $1 AND session_id = $2 RETURNING 1`,
+    releaseLease: `DELETE FROM ${claim} WHERE key = $1 AND session_id = $2 RETURNING 1`,
+    readOwned: `SELECT 1 FROM ${session} WHERE key = $1 AND owner = $2 AND ${isStored}`,
     list: rows('session.id > $1::bigint', '$2'),
     listOwned: rows('owner = $1 AND session.id > $2::bigint', '$3'),
   }

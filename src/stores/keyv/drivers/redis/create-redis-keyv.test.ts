@@ -4,6 +4,7 @@ import { ConfigManager } from '../../../../config/config-manager.js'
 import { InvalidInputError } from '../../../../errors/engine-errors.js'
 import { KeyvSessionStore } from '../../keyv-session-store.js'
 import { createStoreFromSettings } from '../../store-from-settings.js'
+import { leaseOf } from '../lease-settings.js'
 import type { RedisClientLike } from './connection/redis-client.js'
 import { createRedisKeyv, type RedisKeyvOptions } from './create-redis-keyv.js'
 import { redisSettingsOf } from './redis-settings.js'
@@ -52,7 +53,7 @@ describe('createRedisKeyv', () => {
 
   test('uses leases only with the option', async () => {
     const lease = { ttlMs: 10_000 }
-    expect(redisSettingsOf(await createRedisKeyv(undefined, { lease })).lease).toEqual(lease)
+    expect(leaseOf(await createRedisKeyv(undefined, { lease }))).toEqual(lease)
     expect(new KeyvSessionStore({ keyv: await createRedisKeyv(undefined, { lease }) }).lease).toBeTypeOf('function')
     expect(new KeyvSessionStore({ keyv: await createRedisKeyv() }).lease).toBeUndefined()
   })

@@ -4,7 +4,9 @@
  */
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
-import { checkNumber, checkOptionNames, type OptionNames } from '../../../../util/options.js'
+import { checkNumber } from '../../../../util/options.js'
+import { attachLease, checkLease } from '../lease-settings.js'
+import type { LeaseOptions } from '../polled-leases.js'
 import type { RedisClientLike } from './connection/redis-client.js'
 import { attachRedisSettings, type RedisWaitOptions } from './redis-settings.js'
 
@@ -26,7 +28,7 @@ export interface RedisKeyvOptions {
    * Use a `ttlMs` well above the longest pause of a process, for example 10 000. If a lease expires too early, both
    * turns run, as they do without leases. Default: no leases.
    */
-  readonly lease?: { readonly ttlMs: number }
+  readonly lease?: LeaseOptions
   /** Milliseconds to wait for a connection. Default 2 000. */
   readonly connectTimeoutMs?: number
   /**
@@ -45,8 +47,6 @@ export interface RedisKeyvOptions {
 
 /** No time and no count may be infinite. */
 const finite = { finite: true }
-
-const leaseOptionNames: OptionNames<NonNullable<RedisKeyvOptions['lease']>> = { ttlMs: true }
 
 const defaultWaitMs = 500
 
@@ -77,10 +77,7 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
   checkNumber('createRedisKeyv', 'connectTimeoutMs', connectTimeoutMs, finite)
   checkNumber('createRedisKeyv', 'replyTimeoutMs', replyTimeoutMs, finite)
   if (ttlMs !== undefined) checkNumber('createRedisKeyv', 'ttlMs', ttlMs, finite)
-  if (lease !== undefined) {
-    checkOptionNames('createRedisKeyv', lease, leaseOptionNames, 'lease')
-    checkNumber('createRedisKeyv', 'lease.ttlMs', lease.ttlMs, finite)
-  }
+  checkLease('createRedisKeyv', lease)
   if (wait !== undefined) checkNumber('createRedisKeyv', 'wait.replicas', wait.replicas, finite)
   checkNumber('createRedisKeyv', 'wait.timeoutMs', waitMs, finite)
   if (wait !== undefined && waitMs >= replyTimeoutMs) {
@@ -111,8 +108,8 @@ export async function createRedisKeyv(url = 'redis://127.0.0.1:6379', options: R
   attachRedisSettings(keyv, {
     wait: wait === undefined ? undefined : { replicas: wait.replicas, timeoutMs: waitMs },
     replyWithinMs: client === undefined ? replyTimeoutMs : undefined,
-    lease: lease === undefined ? undefined : { ttlMs: lease.ttlMs },
   })
+  attachLease(keyv, lease)
   return keyv
 }
 

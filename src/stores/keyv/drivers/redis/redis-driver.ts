@@ -4,9 +4,11 @@
  */
 import type { Keyv } from 'keyv'
 import type { SessionDriver } from '../../driver/session-driver.js'
+import { leaseOf } from '../lease-settings.js'
+import { PolledLeases } from '../polled-leases.js'
 import type { RedisAdapter } from './connection/redis-client.js'
 import { RedisConnection } from './connection/redis-connection.js'
-import { RedisLeases } from './redis-lease.js'
+import { redisLeaseCommands } from './redis-leases.js'
 import type { RedisNodes } from './redis-listing.js'
 import { RedisReplication } from './redis-replication.js'
 import { createRedisSessionDriver } from './redis-session-driver.js'
@@ -14,7 +16,8 @@ import { redisSettingsOf } from './redis-settings.js'
 
 /** The driver for the `@keyv/redis` adapter, over any client that the adapter accepts. Connects on first use. */
 export function createRedisDriver(keyv: Keyv): SessionDriver {
-  const { wait, replyWithinMs, lease } = redisSettingsOf(keyv)
+  const { wait, replyWithinMs } = redisSettingsOf(keyv)
+  const lease = leaseOf(keyv)
   const connection = new RedisConnection(keyv.store as RedisAdapter, replyWithinMs)
 
   async function nodes(): Promise<RedisNodes> {
@@ -27,6 +30,8 @@ export function createRedisDriver(keyv: Keyv): SessionDriver {
     nodes,
     ttlMs: () => keyv.ttl || undefined,
     ...(wait === undefined ? {} : { replication: (swapOnce) => new RedisReplication(connection, wait, swapOnce) }),
-    ...(lease === undefined ? {} : { leases: (commands) => new RedisLeases(commands, lease.ttlMs) }),
+    ...(lease === undefined
+      ? {}
+      : { leases: (commands) => new PolledLeases(redisLeaseCommands(commands), lease.ttlMs) }),
   })
 }

@@ -28,6 +28,8 @@ const rememberedSessions = 10_000
  */
 const graceMs = 3_600_000
 
+const membersAtOnce = 1_000
+
 /** Reads the head of a session. */
 type ReadHead = (key: string) => Promise<Listed | 'missing'>
 
@@ -67,6 +69,17 @@ export class RedisOwners {
   /** Removes a deleted session from the set. Ignores a failure: a later listing removes the entry. */
   async remove({ ownerKey, createdAt }: SessionOwner, key: string): Promise<void> {
     await this.#commands.send(ownerKey, ['ZREM', ownerKey, memberOf(createdAt, key)]).catch(() => undefined)
+  }
+
+  /** Whether the set of an owner has a session. Its time is not known, so the set is gone through. */
+  async has(ownerKey: string, key: string): Promise<boolean> {
+    for (let from = '-'; ; ) {
+      const words = ['ZRANGEBYLEX', ownerKey, from, '+', 'LIMIT', '0', String(membersAtOnce)]
+      const members = (await this.#commands.send(ownerKey, words)) as string[]
+      if (members.some((stored) => partsOf(decodeText(stored))[1] === key)) return true
+      if (members.length < membersAtOnce) return false
+      from = `(${members.at(-1)}`
+    }
   }
 
   /**

@@ -1,7 +1,8 @@
 /**
  * The scripts that run inside Redis, each as one atomic step. A session is one hash with the fields `revision` and
- * `head`, and one field per chunk. A lease is one string, its holder's token. An owner's sessions are one sorted set.
- * Unless stated otherwise, a script returns 1 for done and 0 for a conflict.
+ * `head`, and one field per chunk. A hash with one other field marks a removed session. A lease is one string, its
+ * holder's token. An owner's sessions are one sorted set. Unless stated otherwise, a script returns 1 for done and 0 for
+ * a conflict.
  */
 
 /** A script, and the digest by which Redis identifies it. */
@@ -66,12 +67,22 @@ end
 return 1
 `)
 
-/** Arguments: the expected revision. */
+/** The field of a mark. A mark has no other field, and a session does not have this one. */
+export const markField = '~removed'
+
+/**
+ * Removes a session, and leaves a mark that keeps its key from being used again. Arguments: the time to live of the mark
+ * in milliseconds, and the expected revision, if there is one. UNLINK comes first: it frees memory, and after it a full
+ * server takes the mark.
+ */
 export const removeScript: RedisScript = script(`
-local stored = redis.call('HGET', KEYS[1], 'revision')
-if not stored and redis.call('EXISTS', KEYS[1]) == 0 then return 1 end
-if stored ~= ARGV[1] then return 0 end
-redis.call('UNLINK', KEYS[1])
+local key = KEYS[1]
+if ARGV[2] and redis.call('EXISTS', key) == 1 and redis.call('HEXISTS', key, '${markField}') == 0 then
+  if redis.call('HGET', key, 'revision') ~= ARGV[2] then return 0 end
+end
+redis.call('UNLINK', key)
+redis.call('HSET', key, '${markField}', '1')
+redis.call('PEXPIRE', key, ARGV[1])
 return 1
 `)
 

@@ -1,19 +1,26 @@
 /**
  * Sessions in Redis: each is one hash, and therefore one key, also in a Cluster. A turn sends two commands: one that
  * reads, and one script that swaps. If the caller names an owner and the session is not in this process's cache, the
- * head is read first. Claims, leases and listings are in redis-claims.ts, redis-lease.ts, redis-owners.ts and
+ * head is read first. Claims, leases and listings are in redis-claims.ts, redis-leases.ts, redis-owners.ts and
  * redis-listing.ts. redis-driver.ts and adapters/upstash decide how commands reach the server.
  */
-import type { SessionDriver, SessionSwap, StoredHead, StoredSession, SwapOutcome } from '../../driver/session-driver.js'
+import {
+  removalMarkMs,
+  type SessionDriver,
+  type SessionSwap,
+  type StoredHead,
+  type StoredSession,
+  type SwapOutcome,
+} from '../../driver/session-driver.js'
+import type { PolledLeases } from '../polled-leases.js'
 import { decodeText } from '../text-escapes.js'
 import type { MasterConnection, RedisConnection } from './connection/redis-connection.js'
 import { RedisClaims } from './redis-claims.js'
 import { RedisCommands } from './redis-commands.js'
-import type { RedisLeases } from './redis-lease.js'
 import { RedisListing, type RedisNodes } from './redis-listing.js'
 import { RedisOwners } from './redis-owners.js'
 import type { RedisReplication, SwapOnce } from './redis-replication.js'
-import { removeScript, swapScript } from './redis-scripts.js'
+import { markField, removeScript, swapScript } from './redis-scripts.js'
 
 /** What the driver needs to reach a server. */
 export interface RedisDriverContext {
@@ -25,7 +32,7 @@ export interface RedisDriverContext {
   /** Default: no save waits for replicas. */
   replication?(swapOnce: SwapOnce): RedisReplication
   /** Default: no leases. */
-  leases?(commands: RedisCommands): RedisLeases
+  leases?(commands: RedisCommands): PolledLeases
 }
 
 /** Makes the driver. */
@@ -49,7 +56,8 @@ export function createRedisSessionDriver(context: RedisDriverContext): SessionDr
 
   async function remove(key: string, expectedRevision?: string, owner?: SessionSwap['owner']): Promise<SwapOutcome> {
     const found = await owner?.()
-    const outcome = await removeHash(commands, key, expectedRevision)
+    const expected = expectedRevision === undefined ? [] : [expectedRevision]
+    const outcome = await commands.run(removeScript, key, [String(removalMarkMs), ...expected])
     if (outcome === 'done' && found !== undefined) await owners.remove(found, key)
     return outcome
   }
@@ -77,7 +85,7 @@ export function createRedisSessionDriver(context: RedisDriverContext): SessionDr
 
   async function readAll(key: string): Promise<StoredSession | undefined> {
     const chunks = fieldsOf(await commands.send(key, ['HGETALL', key]))
-    if (chunks.size === 0) return undefined
+    if (chunks.size === 0 || chunks.has(markField)) return undefined
     const [revision = '', head = ''] = [chunks.get('revision'), chunks.get('head')]
     if (replication !== undefined) await replication.makeSure(key, revision)
     chunks.delete('revision')
@@ -92,23 +100,15 @@ export function createRedisSessionDriver(context: RedisDriverContext): SessionDr
     swap,
     remove,
     claim: (key, sessionId, ttlMs) => claims.claim(key, sessionId, ttlMs),
+    isRemoved: async (key) => (await commands.send(key, ['HEXISTS', key, markField])) === 1,
     ...(leases === undefined ? {} : { lease: (key, _ttlMs, signal) => leases.take(key, signal) }),
+    isOwnedBy: (key, ownerKey) => owners.has(ownerKey, key),
     list: (request) => listing.page(request),
     close() {
       leases?.close()
       return connection.close()
     },
   }
-}
-
-async function removeHash(
-  commands: RedisCommands,
-  key: string,
-  expectedRevision: string | undefined,
-): Promise<SwapOutcome> {
-  if (expectedRevision !== undefined) return commands.run(removeScript, key, [expectedRevision])
-  await commands.send(key, ['UNLINK', key])
-  return 'done'
 }
 
 /** The script's arguments, in order. */

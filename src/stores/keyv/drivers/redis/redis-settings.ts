@@ -19,8 +19,6 @@ export interface RedisSettings {
   readonly wait: Required<RedisWaitOptions> | undefined
   /** Milliseconds without any reply after which a connection is replaced; `undefined`: never. */
   readonly replyWithinMs: number | undefined
-  /** Absent: no leases. */
-  readonly lease?: { readonly ttlMs: number } | undefined
 }
 
 const marker: unique symbol = Symbol.for('turnkeeper.redisSettings')

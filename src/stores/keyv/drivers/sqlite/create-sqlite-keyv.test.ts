@@ -15,6 +15,8 @@ test.each([
   [{ busyTimeoutMs: 0 }, 'busyTimeoutMs must be a number above 0; got 0.'],
   [{ ttlMs: Number.NaN }, 'ttlMs must be a number above 0; got NaN.'],
   [{ ttlMs: '5' as never }, "ttlMs must be a number above 0; got the text '5'."],
+  [{ lease: { ttlMs: 0 } }, 'lease.ttlMs must be a number above 0; got 0.'],
+  [{ lease: true as never }, 'lease must be an object.'],
 ])('refuses %j', async (options, problem) => {
   await expect(createSqliteKeyv('a.sqlite', options)).rejects.toThrow(`createSqliteKeyv: ${problem}`)
 })

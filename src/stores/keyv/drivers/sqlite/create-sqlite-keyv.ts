@@ -6,6 +6,8 @@ import type KeyvSqlite from '@keyv/sqlite'
 import type { Keyv } from 'keyv'
 import { invalidInput } from '../../../../errors/engine-errors.js'
 import { checkNumber } from '../../../../util/options.js'
+import { attachLease, checkLease } from '../lease-settings.js'
+import type { LeaseOptions } from '../polled-leases.js'
 import { makePrivateFile } from './private-file.js'
 
 /** The options of {@link createSqliteKeyv}. */
@@ -16,6 +18,13 @@ export interface SqliteKeyvOptions {
   readonly ttlMs?: number
   /** Sessions are stored in the tables `<table>_session` and `<table>_chunk`. Default `turnkeeper`. */
   readonly table?: string
+  /**
+   * Leases: a turn waits until no other process runs a turn of its session, at most until its own deadline. Without
+   * them both run, and one of them fails with `SESSION_CONFLICT`. A turn runs two statements more, and one that waits
+   * asks again every 10 to 500 milliseconds. Take a `ttlMs` that is well above the longest pause of a process, for
+   * example 10 000. Default: no leases.
+   */
+  readonly lease?: LeaseOptions
   /** Milliseconds that an operation waits while another process has the file locked. Default 2 500. */
   readonly busyTimeoutMs?: number
   /**
@@ -49,8 +58,10 @@ const finite = { finite: true }
  * ```
  */
 export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: SqliteKeyvOptions = {}): Promise<Keyv> {
-  const { namespace = 'turnkeeper', table = 'turnkeeper', busyTimeoutMs = 2_500, ttlMs, synchronous = 'full' } = options
+  const { namespace = 'turnkeeper', table = 'turnkeeper', ttlMs, lease } = options
+  const { busyTimeoutMs = 2_500, synchronous = 'full' } = options
   checkNumber('createSqliteKeyv', 'busyTimeoutMs', busyTimeoutMs, finite)
+  checkLease('createSqliteKeyv', lease)
   if (ttlMs !== undefined) checkNumber('createSqliteKeyv', 'ttlMs', ttlMs, finite)
   const { Keyv, Adapter } = await loadPackages()
   const file = path.replace(/^sqlite:\/\//, '')
@@ -60,6 +71,7 @@ export async function createSqliteKeyv(path = './turnkeeper.sqlite', options: Sq
     return new Adapter(settings)
   })
   const keyv = new Keyv({ store, namespace, throwOnErrors: true, ...(ttlMs === undefined ? {} : { ttl: ttlMs }) })
+  attachLease(keyv, lease)
   // The caller gets each failure as a rejection. Without a listener an error event would end the process.
   keyv.on('error', () => {})
   return keyv

@@ -43,14 +43,14 @@ describe('createSqliteDriver', () => {
     async (code) => {
       let refusals = 3
       const adapter = fakeAdapter(async (statement) => {
-        if (statement.startsWith('DELETE') && refusals-- > 0) throw Object.assign(new Error('locked'), { code })
-        return statement.startsWith('DELETE') ? [{ 1: 1 }] : []
+        if (statement.startsWith('INSERT') && refusals-- > 0) throw Object.assign(new Error('locked'), { code })
+        return statement.startsWith('INSERT') ? [{ 1: 1 }] : []
       })
       const driver = createSqliteDriver(adapter)
       const removal = driver.remove('key')
       expect(await driver.read('key', [])).toBeUndefined()
       expect(await removal).toBe('done')
-      expect(adapter.statements.filter((statement) => statement.startsWith('DELETE'))).toHaveLength(4)
+      expect(adapter.statements.filter((statement) => statement.startsWith('INSERT'))).toHaveLength(4)
     },
   )
 

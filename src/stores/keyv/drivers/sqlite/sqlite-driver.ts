@@ -3,7 +3,8 @@
  * statements wait for each other here, and not in Node's shared thread pool. If another process has locked the file, a
  * statement is tried again for a while. sqlite-statements.ts has the statements.
  */
-import type { SessionSwap, StoredHead, SwapOutcome } from '../../driver/session-driver.js'
+import { removalMarkMs, type SessionSwap, type StoredHead, type SwapOutcome } from '../../driver/session-driver.js'
+import type { LeaseOptions } from '../polled-leases.js'
 import {
   claimedId,
   onceUntilFailure,
@@ -15,6 +16,7 @@ import {
   toStoredHead,
   toStoredSession,
 } from '../sql-adapter.js'
+import { sqlLeases } from '../sql-leases.js'
 import { type ListedRow, ownerColumn, sqlPage } from '../sql-listing.js'
 import { encodeText } from '../text-escapes.js'
 import { type SqliteStatements, sqliteStatements } from './sqlite-statements.js'
@@ -26,13 +28,17 @@ const defaultBusyTimeoutMs = 2_500
 const busyTimeoutInSqlite = 20
 const pauseMs = 10
 
-/** The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and created on first use. */
-export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
+/**
+ * The driver over an adapter of `@keyv/sqlite`. Its tables are named after the adapter's, and created on first use.
+ *
+ * @param lease - Default: no leases.
+ */
+export function createSqliteDriver(adapter: SqlAdapter, lease?: LeaseOptions): SqlSessionDriver {
   const statements = sqliteStatements(adapter.opts.table ?? 'keyv')
   const { perform, close } = openDatabase(adapter, statements)
 
   function purge(statement: string): Promise<number> {
-    return purgeAll(async (most) => (await perform(statement, most)).length)
+    return purgeAll((most) => perform(statement, most))
   }
 
   async function storedRevision(key: string): Promise<string | undefined> {
@@ -76,7 +82,7 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
     async remove(key, expectedRevision): Promise<SwapOutcome> {
       const kept = encodeText(key)
       const expected = expectedRevision === undefined ? null : encodeText(expectedRevision)
-      const removed = await perform(statements.remove, kept, expected)
+      const removed = await perform(statements.remove, kept, expected, removalMarkMs)
       if (removed.length > 0 || expected === null) return 'done'
       return (await storedRevision(kept)) === undefined ? 'done' : 'conflict'
     },
@@ -88,6 +94,9 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
       const stored = await perform(statements.claim, encodeText(key), encodeText(sessionId), Math.ceil(ttlMs))
       return claimedId(stored)
     },
+    isRemoved: async (key) => (await perform(statements.readMark, encodeText(key))).length > 0,
+    isOwnedBy: async (key, owner) =>
+      (await perform(statements.readOwned, encodeText(key), encodeText(owner))).length > 0,
     async list(listing) {
       return sqlPage(
         {
@@ -97,7 +106,7 @@ export function createSqliteDriver(adapter: SqlAdapter): SqlSessionDriver {
         listing,
       )
     },
-    close,
+    ...sqlLeases(lease, statements, (statement, values) => perform(statement, ...values), close),
   }
 }
 

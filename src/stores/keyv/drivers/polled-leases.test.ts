@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { RedisCommands } from './redis-commands.js'
-import { RedisLeases } from './redis-lease.js'
+import { PolledLeases } from './polled-leases.js'
+import { RedisCommands } from './redis/redis-commands.js'
+import { redisLeaseCommands } from './redis/redis-leases.js'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -40,7 +41,7 @@ async function scene() {
     return reply
   }
   const commands = new RedisCommands({ send, sendOn: () => Promise.reject(new Error('Not here.')) })
-  const leases = new RedisLeases(commands, ttlMs)
+  const leases = new PolledLeases(redisLeaseCommands(commands), ttlMs)
   // Web Crypto makes the digests, and fake timers do not affect it.
   await (await leases.take('warm', patient()))()
   const renewing = leases.take('warm', patient())

@@ -1,25 +1,41 @@
 /**
- * Leases in Redis: each is one key with an expiry, whose value is the holder's token. If a lease is taken, the caller
- * tries again after a pause. A holder renews and releases its lease by its token; if the holder dies, the lease
- * expires.
+ * Leases over any backend that can keep a token of the holder under a key, with an expiry by its own clock. A caller that
+ * finds a lease taken asks again after a while. A holder renews and returns its lease by its token; one that dies leaves
+ * it to expire. The commands are in redis-leases.ts and sql-leases.ts.
  */
-import { onAbort } from '../../../../util/on-abort.js'
-import type { RedisCommands } from './redis-commands.js'
-import { releaseLeaseScript, renewLeaseScript } from './redis-scripts.js'
+import { onAbort } from '../../../util/on-abort.js'
+
+/** What a backend does for leases, each in one step. */
+export interface LeaseCommands {
+  /** Called before a lease is taken: what {@link LeaseCommands.release} needs to send its command at once. */
+  prepare?(): Promise<unknown>
+  /** Keeps the token under the key if the key is free, or expired, and says whether it did. */
+  take(key: string, token: string, ttlMs: number): Promise<boolean>
+  /** Restarts the time of the token's lease; `false` if the lease was lost. */
+  renew(key: string, token: string, ttlMs: number): Promise<boolean>
+  /** Frees the lease if the token has it. */
+  release(key: string, token: string): Promise<unknown>
+}
+
+/** The option `lease` of the functions that make a Keyv. */
+export interface LeaseOptions {
+  /** Milliseconds after which the lease of a holder that died is free. */
+  readonly ttlMs: number
+}
 
 /** The pauses between two attempts, in milliseconds. The first is short, because most turns are short. */
 const firstPauseMs = 10
 const longestPauseMs = 500
 
 /** The leases of one Keyv's connection. */
-export class RedisLeases {
-  readonly #commands: RedisCommands
+export class PolledLeases {
+  readonly #commands: LeaseCommands
   readonly #ttlMs: number
   readonly #renewals = new Set<ReturnType<typeof setTimeout>>()
   #isClosed = false
 
   /** @param ttlMs - Milliseconds after which a lease is free again if its holder died. */
-  constructor(commands: RedisCommands, ttlMs: number) {
+  constructor(commands: LeaseCommands, ttlMs: number) {
     this.#commands = commands
     this.#ttlMs = Math.max(1, Math.ceil(ttlMs))
   }
@@ -31,8 +47,8 @@ export class RedisLeases {
    */
   async take(key: string, signal: AbortSignal): Promise<() => Promise<void>> {
     signal.throwIfAborted()
-    // Compute the digest now, so that a release sends its command at once, even just before the connection is closed.
-    await releaseLeaseScript.digest()
+    // Before the wait, so that a lease is returned at once, also just before the connection is closed.
+    await this.#commands.prepare?.()
     const token = newToken()
     const taking = this.#take(key, token, signal)
     let stop = (): void => undefined
@@ -65,8 +81,7 @@ export class RedisLeases {
   async #take(key: string, token: string, signal: AbortSignal): Promise<void> {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
       signal.throwIfAborted()
-      const reply = await this.#commands.send(key, ['SET', key, token, 'NX', 'PX', String(this.#ttlMs)])
-      if (reply !== null && reply !== undefined) return
+      if (await this.#commands.take(key, token, this.#ttlMs)) return
       await pause(pauseMs * (0.5 + Math.random() / 2), signal)
     }
   }
@@ -85,7 +100,7 @@ export class RedisLeases {
       const own = timer
       try {
         // A lost lease is not taken back: another process may hold it now.
-        if ((await this.#commands.run(renewLeaseScript, key, [token, String(this.#ttlMs)])) === 'conflict') return
+        if (!(await this.#commands.renew(key, token, this.#ttlMs))) return
       } catch {
         // The server may be back before the lease expires. Nothing depends on the lease.
       }
@@ -100,7 +115,7 @@ export class RedisLeases {
   }
 
   async #giveBack(key: string, token: string): Promise<void> {
-    await this.#commands.run(releaseLeaseScript, key, [token])
+    await this.#commands.release(key, token)
   }
 }
 
