@@ -34,7 +34,7 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
-const maximumBytes = 61.5 * 1024
+const maximumBytes = 62.6 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
