@@ -29,7 +29,7 @@ export function readRunIds({
   throw new Refusal("The fields 'threadId' and 'runId' must be texts of 1 to 256 characters.")
 }
 
-/** Whether a client answers interrupts of an earlier run. */
+/** Whether the client resumes a run that was interrupted. */
 export function isResumed({ resume }: Readonly<Record<string, unknown>>): boolean {
   return Array.isArray(resume) ? resume.length > 0 : (resume ?? undefined) !== undefined
 }
@@ -42,7 +42,7 @@ export function readRunInput(body: Readonly<Record<string, unknown>>, checkAttac
   const index = all.findLastIndex((message) => isObject(message) && message.role === 'user')
   const last = all[index]
   if (!isObject(last) || !isClientId(last.id)) {
-    throw new Refusal("The field 'messages' must be a list with a message of the user, which has an ID.")
+    throw new Refusal("The field 'messages' must contain a user message with an ID.")
   }
   const parts = Array.isArray(last.content) ? last.content : [{ type: 'text', text: last.content }]
   const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))

@@ -1,5 +1,5 @@
 /**
- * The engine's model over an AI SDK language model: translates a request, calls the model, and translates the answer.
+ * Adapts an AI SDK language model to the engine: translates a request, calls the model, and translates the answer.
  */
 import type { ModelRequest, ModelResponse, ResolvedModelSelection, RuntimeModel } from '../../src/index.js'
 import { responseOf } from './answer.js'

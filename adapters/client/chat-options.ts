@@ -54,7 +54,7 @@ function check(isRight: unknown, name: string, expected: string): void {
   if (!isRight) throw new TypeError(`createChat: ${name} must be ${expected}.`)
 }
 
-/** Whether the text is an absolute URL or a path. A path needs a page; this shows when a message is sent. */
+/** Whether the text is an absolute URL or a path. A path needs a page; a path outside a page fails when the first message is sent. */
 function isUrl(url: unknown): boolean {
   try {
     return (

@@ -53,7 +53,7 @@ export class LockRequests {
     if (kind === 'acquired') request.acquired = moment
     const isOver = kind === 'released' || kind === 'refused' || kind === 'taken'
     if (isOver && request.acquired !== undefined) request.released = moment
-    // One that loses the lock before it used it was dropped in the queue.
+    // A request that loses the lock unused was dropped from the queue.
     if (isOver && request.acquired === undefined) request.refused = true
     if (turnId !== undefined && isOver && this.#byTurn.get(turnId) === request) this.#byTurn.delete(turnId)
     const last = this.#lines.at(-1)

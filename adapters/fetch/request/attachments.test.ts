@@ -59,13 +59,20 @@ describe('addresses', () => {
     expect(asked).toEqual([])
   })
 
-  test.each([
-    ['false', () => false],
-    ['a promise', async () => true],
-    ['1', () => 1],
-  ])('an answer that is not true refuses it: %s', (_name, addresses) => {
-    const ask = createAttachmentCheck({ addresses: addresses as () => boolean })
+  test('false refuses it', () => {
+    const ask = createAttachmentCheck({ addresses: () => false })
     expect(() => ask([{ ...file, url: 'https://files.example/' }])).toThrow('This address cannot be sent')
+  })
+
+  test.each([
+    ['a promise', async () => true, 'object'],
+    ['a promise that rejects', () => Promise.reject(new Error('lookup failed')), 'object'],
+    ['1', () => 1, 'number'],
+  ])('an answer that is not a boolean is an error of the application: %s', (_name, addresses, got) => {
+    const ask = createAttachmentCheck({ addresses: addresses as () => boolean })
+    expect(() => ask([{ ...file, url: 'https://files.example/' }])).toThrow(
+      new TypeError(`attachments.addresses must return true or false, and not a promise; got ${got}.`),
+    )
   })
 
   test.each(['bytes', undefined, { mediaTypes: ['image/heic'] }] as const)('%j takes none', (option) => {

@@ -9,6 +9,8 @@ import { isObject } from './is-object.js'
 /**
  * Which attachments clients may send. `false`: none. `'bytes'`: bytes in base64. An object also admits addresses, or
  * more media types.
+ *
+ * @inline
  */
 export type AttachmentsOption =
   | false
@@ -83,7 +85,7 @@ export function createAttachmentCheck(option: AttachmentsOption = 'bytes'): Atta
     const url = address.length <= maxAddressLength && URL.canParse(address) ? new URL(address) : undefined
     // The normalized text is passed on: another parser may see another host in the client's.
     const { href } = url ?? {}
-    if (url === undefined || href === undefined || !isOfInternet(url) || addresses(url) !== true) {
+    if (url === undefined || href === undefined || !isOfInternet(url) || !mayBeSent(addresses(url))) {
       throw new Refusal('This address cannot be sent as an attachment.')
     }
     return href
@@ -104,6 +106,14 @@ export function createAttachmentCheck(option: AttachmentsOption = 'bytes'): Atta
     if (option === false && attachments.length > 0) throw new Refusal('Attachments cannot be sent here.')
     return attachments.map(checkOne)
   }
+}
+
+/** @throws TypeError for an answer of `addresses` that is not a boolean, such as a promise */
+function mayBeSent(answer: unknown): boolean {
+  if (typeof answer === 'boolean') return answer
+  // Nothing else handles its rejection.
+  Promise.resolve(answer).catch(() => undefined)
+  throw new TypeError(`attachments.addresses must return true or false, and not a promise; got ${typeof answer}.`)
 }
 
 /**

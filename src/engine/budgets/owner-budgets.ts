@@ -36,7 +36,7 @@ interface Reservation extends Amounts {
 
 const amounts = ['modelCalls', 'tokens', 'cost'] as const
 
-/** The number of remembered owners. Beyond it, the ones whose last call was longest ago are forgotten. */
+/** The number of remembered owners. Beyond it, the least recently active are forgotten. */
 const maxOwners = 10_000
 
 /** The budgets of all owners of one engine. */
@@ -104,7 +104,7 @@ export class OwnerBudgets {
     this.#windows.delete(first as string)
   }
 
-  /** `undefined` if the owner's window is over by then. */
+  /** `undefined` if the owner's window ends before `time`. */
   #windowAt(owner: string, time: number): Window | undefined {
     const window = this.#windows.get(owner)
     return window !== undefined && time < window.endsAt ? window : undefined

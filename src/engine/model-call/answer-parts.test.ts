@@ -2,7 +2,9 @@
 import { describe, expect, test } from 'vitest'
 import { chatOf, hello, modelHarness, Talk, toolThat } from '../../../testing/contract/model-harness.js'
 import { lines } from '../../../testing/contract/test-flows.js'
-import type { MessagePart } from '../../index.js'
+import type { Message, MessagePart, ModelResponse } from '../../index.js'
+import type { ResolvedModel } from '../../model/model-registry.js'
+import { partsOf } from './answer-parts.js'
 
 const taken: unknown[] = []
 
@@ -145,3 +147,25 @@ test.each([
     expect(lines(asked[1]?.request.messages).at(-1)).toContain(`There is no tool '${stored}'.`)
   },
 )
+
+test('the memory is read at most twice, however many calls an answer has', () => {
+  let reads = 0
+  const message = {
+    role: 'assistant',
+    turn: 1,
+    get parts() {
+      reads++
+      return []
+    },
+  } as unknown as Message
+  const resolved = { selection: { provider: 'own', name: 'small' } } as unknown as ResolvedModel
+  const context = { resolved, maxJsonDepth: 64, messages: [message], newIdPrefix: 'call' }
+  const parts = Array.from({ length: 2_000 }, (_, index) => ({
+    type: 'tool-call',
+    toolName: 'act',
+    toolCallId: `id-${index}`,
+    input: {},
+  }))
+  partsOf({ parts, finishReason: 'tool-calls' } as unknown as ModelResponse, context)
+  expect(reads).toBeLessThanOrEqual(2)
+})

@@ -101,7 +101,9 @@ function unreadable(problem: string): Pick<ToolCallPart, 'input' | 'invalidInput
 class CallIds {
   readonly #messages: readonly Message[]
   readonly #prefix: string
-  readonly #taken: string[] = []
+  /** All IDs; `undefined` until there is a second call, because most answers have one at most. */
+  #used: Set<string> | undefined
+  #first: string | undefined
   #made = 0
 
   constructor({ messages, newIdPrefix }: AnswerContext) {
@@ -111,15 +113,23 @@ class CallIds {
 
   /** The ID of a call: its own, or a new one if it has none, or another call has the same. */
   take(given: unknown): string {
+    if (this.#first !== undefined) this.#used ??= idsIn(this.#messages).add(this.#first)
     let id = given
     while (typeof id !== 'string' || id === '' || this.#isTaken(id)) id = `${this.#prefix}_${++this.#made}`
-    this.#taken.push(id)
+    this.#first ??= id
+    this.#used?.add(id)
     return id
   }
 
   #isTaken(id: string): boolean {
-    return this.#taken.includes(id) || this.#messages.some(({ parts }) => parts.some((part) => isCall(part, id)))
+    return this.#used?.has(id) ?? this.#messages.some(({ parts }) => parts.some((part) => isCall(part, id)))
   }
+}
+
+function idsIn(messages: readonly Message[]): Set<string> {
+  const ids = new Set<string>()
+  for (const { parts } of messages) for (const part of parts) if (part.type === 'tool-call') ids.add(part.toolCallId)
+  return ids
 }
 
 function isCall(part: MessagePart, id: string): boolean {

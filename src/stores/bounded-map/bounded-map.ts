@@ -49,11 +49,13 @@ export class BoundedMap<Key, Value> {
   /** @param size - An entry that is larger than `maxSize` is not kept. Default 0. */
   set(key: Key, value: Value, size = 0): void {
     this.delete(key)
+    const { maxEntries = Infinity, maxSize = Infinity, onEvicted } = this.#bound
+    // It would evict all others, and then itself.
+    if (size > maxSize) return
     const entry = { key, value, size, previous: undefined, next: undefined }
     this.#entries.set(key, entry)
     this.#byUse.append(entry)
     this.#size += size
-    const { maxEntries = Infinity, maxSize = Infinity, onEvicted } = this.#bound
     let first = this.#byUse.first
     while (first !== undefined && (this.#entries.size > maxEntries || this.#size > maxSize)) {
       this.delete(first.key)

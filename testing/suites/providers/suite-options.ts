@@ -62,7 +62,7 @@ export interface ModelSuiteSubject {
 /** The options of `modelProviderSuite`. Everything is optional. */
 export interface ModelProviderSuiteOptions {
   /**
-   * The credential that the providers are made with, a text that occurs nowhere else. It must not appear in any error
+   * The providers' API key, a text that occurs nowhere else. It must not appear in any error
    * message, event or document. Default: the case is left out.
    */
   readonly secret?: string

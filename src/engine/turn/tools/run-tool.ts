@@ -220,9 +220,8 @@ function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: Tool
 class RunningCall implements ToolCall {
   readonly id: string
   readonly name: string
+  declare readonly idempotencyKey: string
   readonly #calling: CallingStep
-  readonly #call: ToolCallPart
-  readonly #number: number
   readonly #together: AbortSignal | undefined
   #controller: AbortController | undefined
   #signal: AbortSignal | undefined
@@ -233,13 +232,10 @@ class RunningCall implements ToolCall {
     this.id = call.toolCallId
     this.name = call.toolName
     this.#calling = calling
-    this.#call = call
-    this.#number = number
     this.#together = together
-  }
-
-  get idempotencyKey(): string {
-    return toolCallKey(this.#calling.draft, this.#call, this.#number)
+    // Its own property: a copy of the call, `{ ...call }`, must not lose the key silently.
+    const get = (): string => toolCallKey(calling.draft, call, number)
+    Object.defineProperty(this, 'idempotencyKey', { get, enumerable: true })
   }
 
   get signal(): AbortSignal {

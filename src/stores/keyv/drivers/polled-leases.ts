@@ -17,7 +17,11 @@ export interface LeaseCommands {
   release(key: string, token: string): Promise<unknown>
 }
 
-/** The option `lease` of the functions that make a Keyv. */
+/**
+ * The option `lease` of the functions that make a Keyv.
+ *
+ * @inline
+ */
 export interface LeaseOptions {
   /** Milliseconds after which the lease of a holder that died is free. */
   readonly ttlMs: number

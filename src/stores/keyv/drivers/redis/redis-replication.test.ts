@@ -102,7 +102,7 @@ describe('a swap that waits', () => {
 
   test('does not report a conflict if it was done and then replaced', async () => {
     outcomes = [reconnecting('done' as const), () => 'conflict']
-    await expect(replication().swap(change)).rejects.toThrow('when it was sent again.')
+    await expect(replication().swap(change)).rejects.toThrow('another process has overwritten it.')
   })
 
   test('follows a slot that moved, and waits on its new node', async () => {

@@ -11,7 +11,7 @@ import { isSameConnection, type MasterConnection, type RedisConnection } from '.
 import { RedisReplicas } from './redis-replicas.js'
 import type { RedisWaitOptions } from './redis-settings.js'
 
-/** The most swaps in doubt that are remembered. */
+/** How many unconfirmed swaps are remembered. */
 const maxDoubtful = 10_000
 
 const maxAttempts = 2
@@ -105,7 +105,7 @@ export class RedisReplication {
 function conflictAt(attempt: number): 'conflict' {
   if (attempt === 1) return 'conflict'
   // The first attempt took effect. Another writer has replaced it since, and may have read it first.
-  throw new Error('A swap in Redis took effect, but another one had replaced it when it was sent again.')
+  throw new Error('The save succeeded, but another process has overwritten it.')
 }
 
 function isRedirection(error: unknown): boolean {

@@ -17,7 +17,7 @@ export interface RedisWaitOptions {
 /** The driver's settings. */
 export interface RedisSettings {
   readonly wait: Required<RedisWaitOptions> | undefined
-  /** Milliseconds without any reply after which a connection is replaced; `undefined`: never. */
+  /** Replace a connection after this many milliseconds without a reply; `undefined`: never. */
   readonly replyWithinMs: number | undefined
 }
 
