@@ -76,6 +76,16 @@ describe('the idempotency key of a call', () => {
     expect(keys.filter((key) => !/^[\w-]{22}$/.test(key))).toEqual([])
   })
 
+  test('is in a copy of the call, too', async () => {
+    const keys: string[] = []
+    const { say } = desk((call) => {
+      const { idempotencyKey } = { ...call, order: 'FK-1057' }
+      keys.push(idempotencyKey, call.idempotencyKey)
+    })
+    await say('Hi', [[pay()]])
+    expect([keys.length, new Set(keys).size, keys[0]]).toEqual([2, 1, expect.stringMatching(/^[\w-]{22}$/)])
+  })
+
   test('does not depend on the order of names in the input, nor on who reads it, nor how often', async () => {
     const keys: string[] = []
     let calls = 0
