@@ -4,7 +4,7 @@
  * message of the user, so a memory loses whole turns.
  */
 import type { StoredMessage } from '../../../src/index.js'
-import type { ModelCompaction, ModelLimits, ModelSession, ModelTurn, Rules } from './model-types.js'
+import type { ModelCompaction, ModelLimits, ModelSession, ModelTurn, Rules, Usage } from './model-types.js'
 
 /** The defaults, which these short conversations do not reach. */
 export const defaultRules: Rules = {
@@ -136,6 +136,30 @@ export function summarized(
     saves: session.saves + 1,
   }
   return { ...after, bytes: bytesOfLists(after) }
+}
+
+/**
+ * The session after a turn that read it before a summary, or the cost of one, was stored: with both changes. `undefined`
+ * if the turn removed messages that the summary tells, which is a conflict.
+ *
+ * @param session - The session with the summary.
+ * @param read - The session as the turn read it.
+ * @param after - The session as the turn left it.
+ */
+export function movedOver(session: ModelSession, read: ModelSession, after: ModelSession): ModelSession | undefined {
+  const isSummarized = session.memory.length !== read.memory.length
+  const added = after.memory.slice(read.memory.length)
+  const isWhole = JSON.stringify([...read.memory, ...added]) === JSON.stringify(after.memory)
+  if (isSummarized && !isWhole) return undefined
+  const spent = (what: keyof Usage): number => session.usage[what] + after.usage[what] - read.usage[what]
+  const usage = {
+    inputTokens: spent('inputTokens'),
+    outputTokens: spent('outputTokens'),
+    modelCalls: spent('modelCalls'),
+  }
+  const memory = isSummarized ? [...session.memory, ...added] : after.memory
+  const moved = { ...after, memory, usage, saves: session.saves + 1 }
+  return { ...moved, bytes: bytesOfLists(moved) }
 }
 
 /** Summarizing only a summary is not worth a call. */

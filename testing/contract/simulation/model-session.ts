@@ -5,7 +5,7 @@
 import type { SessionDocument, StoredMessage } from '../../../src/index.js'
 import { answerTo } from './flows.js'
 import { bytesOfLists, defaultRules, isSummaryDue, windowed, withinLimits } from './model-lists.js'
-import type { FlowName, ModelSession, ModelTurn, Rules, Usage, Verb } from './model-types.js'
+import type { FlowName, ModelPhoto, ModelSession, ModelTurn, Rules, Usage, Verb } from './model-types.js'
 
 /** The result of a turn: the session after it and the reply, or the text of the failure. Usage is spent either way. */
 export type Taken =
@@ -105,12 +105,8 @@ function talk(session: ModelSession, turn: TakenTurn): Played {
   const [verb, token = ''] = message.split(' ') as [Verb, string]
   const number = session.count + 1
   const said = [...saidIn(session, 'Chat')]
-  const attachments =
-    photo === undefined
-      ? session.attachments
-      : [...(session.attachments ?? []), { id: `${number}-0`, turn: number, data: photo }]
-  const picture =
-    photo === undefined ? [] : [{ type: 'image', mediaType: 'image/png', attachment: `${number}-0` } as const]
+  const attachments = bytesWith(session, photo)
+  const picture = photo === undefined ? [] : [photoAt(number)]
   const memory: StoredMessage[] = [
     ...session.memory,
     { role: 'user', parts: [{ type: 'text', text: message }, ...picture], turn: number },
@@ -141,8 +137,19 @@ function talk(session: ModelSession, turn: TakenTurn): Played {
   if (verb === 'end') memory.push({ role: 'assistant', parts: [{ type: 'text', text: reply }], turn: number })
   const chat = { state: { said }, model: { provider: 'counting', name: 'counting' } }
   const steps = { ...session.steps, Chat: chat, ...(verb === 'end' ? { Done: { state: {} } } : {}) }
-  const changed = { ...session, steps, memory, attachments, usage }
+  const changed = { ...session, steps, memory, usage }
   return { after: answered(changed, turn, reply, verb === 'end' ? 'Done' : 'Chat'), usage }
+}
+
+/** The bytes that are kept if a turn brings a photo, before the oldest are removed. */
+function bytesWith({ attachments, count }: ModelSession, photo: string | undefined): ModelSession['attachments'] {
+  const turn = count + 1
+  if (photo === undefined) return attachments
+  return [...(attachments ?? []), { id: photoAt(turn).attachment, turn, data: photo }]
+}
+
+function photoAt(turn: number): ModelPhoto {
+  return { type: 'image', mediaType: 'image/png', attachment: `${turn}-0` }
 }
 
 function saidIn({ steps }: ModelSession, step: string): readonly string[] {
@@ -151,21 +158,24 @@ function saidIn({ steps }: ModelSession, step: string): readonly string[] {
 
 /**
  * The session with one more turn. A content type that a move sets stays until the next move; any other is of one reply.
+ * The history shows the photo of the message, whether or not a model received it.
  */
-function answered(session: ModelSession, { message, id }: TakenTurn, reply: string, step: string): ModelSession {
+function answered(session: ModelSession, { message, id, photo }: TakenTurn, reply: string, step: string): ModelSession {
   const [verb] = message.split(' ')
   const isMove = step !== (session.step ?? (session.flow === 'Talk' ? 'Chat' : 'Collect'))
   const moved = verb === 'sheet' ? 'text/csv' : undefined
   const ofStep = isMove ? moved : session.contentType
   const contentType = verb === 'csv' ? 'text/csv' : (ofStep ?? 'text/plain')
   const turn = session.count + 1
+  const sent = photo === undefined ? {} : { attachments: [{ ...photoAt(turn), size: atob(photo).length }] }
   return {
     ...session,
     status: step === 'Done' ? 'completed' : 'running',
     step,
     contentType: ofStep,
     count: turn,
-    turns: [...session.turns, { turn, id, message, reply, contentType, step }],
+    attachments: bytesWith(session, photo),
+    turns: [...session.turns, { turn, id, message, reply, contentType, step, ...sent }],
     saves: session.saves + 1,
   }
 }

@@ -14,6 +14,15 @@ export interface ModelTurn {
   readonly reply: string
   readonly contentType: string
   readonly step: string
+  /** The photo that came with the message, without its bytes. Absent if there was none. */
+  readonly attachments?: readonly (ModelPhoto & { readonly size: number })[]
+}
+
+/** What refers to the bytes of a photo. */
+export interface ModelPhoto {
+  readonly type: 'image'
+  readonly mediaType: 'image/png'
+  readonly attachment: string
 }
 
 /** A stored session. Values are never changed: an object's identity represents its revision. */
@@ -28,7 +37,7 @@ export interface ModelSession {
   readonly steps: SessionDocument['flow']['steps']
   /** The messages that the model received and answered. */
   readonly memory: readonly StoredMessage[]
-  /** The bytes that messages refer to. */
+  /** The bytes of the photos that came with the newest messages, in every flow. */
   readonly attachments: readonly { id: string; turn: number; data: string }[] | undefined
   /** How many turns were committed. */
   readonly count: number
