@@ -48,8 +48,8 @@ export interface FlowRoutesOptions {
   readonly maxJsonValues?: number
 
   /**
-   * Which attachments clients may send with a turn. `false`: none. `'bytes'`: bytes in base64, of the usual media types.
-   * An object also admits addresses that a function of the application allows, or more media types.
+   * Which attachments clients may send with a turn. `false`: none. `'bytes'`: bytes in base64, of the usual media
+   * types. An object also admits addresses that a function of the application allows, or more media types.
    *
    * @defaultValue `'bytes'`
    *
@@ -111,11 +111,11 @@ export interface FlowRoutesOptions {
   readonly requirePrincipal?: boolean
 
   /**
-   * Whether a caller may run a flow, see it in the list of flows, and read, delete or cancel in its sessions. `principal`
-   * comes from `authorize`; it is `undefined` for a caller without one. Called for registered flows only, and with the
-   * current name if the request used a former one. A refused flow is answered exactly like an unregistered one, and its
-   * sessions like unknown ones. If the function throws, or returns anything but `true` or `false`, nothing is done.
-   * Needs an engine with `getSession`.
+   * Whether a caller may run a flow, see it in the list of flows, and read, delete or cancel in its sessions.
+   * `principal` comes from `authorize`; it is `undefined` for a caller without one. Called for registered flows only,
+   * and with the current name if the request used a former one. A refused flow is answered exactly like an unregistered
+   * one, and its sessions like unknown ones. If the function throws, or returns anything but `true` or `false`, nothing
+   * is done. Needs an engine with `getSession`.
    *
    * @defaultValue every caller may run every flow
    *

@@ -2,7 +2,9 @@ import { Buffer } from 'node:buffer'
 import type { Keyv } from 'keyv'
 import type { SessionTextPlace } from 'turnkeeper/keyv'
 
-/** The keys by their IDs, each of 32 bytes, from where your secrets are. An ID has no colon, and never names another key. */
+/**
+ * The keys by their IDs, each of 32 bytes, from where your secrets are. An ID has no colon, and never names another key.
+ */
 export interface EncryptionKeys {
   /** The ID of the key that encrypts. */
   readonly current: string

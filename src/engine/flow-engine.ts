@@ -325,8 +325,8 @@ export class FlowEngine {
   }
 
   /**
-   * Logs a warning if the setting `NODE_ENV` is `production`. The HTTP adapters call it if they get no `authorize`. Never
-   * throws.
+   * Logs a warning if the setting `NODE_ENV` is `production`. The HTTP adapters call it if they get no `authorize`.
+   * Never throws.
    *
    * @param ofMemory - Added to the text if the engine has the memory store.
    */

@@ -9,7 +9,7 @@ import { LockHolder } from './lock/lock-line.js'
 import type { HeldLock, LockEvent, LockReport, LockWait, SharedDelete } from './lock/lock-request.js'
 import { SessionLock } from './lock/session-lock.js'
 import { startWaitTimer } from './lock/wait-timer.js'
-import type { StoreAccess } from './store-access.js'
+import { operationsAfterDeadline, type StoreAccess } from './store-access.js'
 
 /** The times that the locks depend on, in milliseconds. */
 export interface LockTiming {
@@ -21,12 +21,6 @@ export interface LockTiming {
   /** Called when a request takes the lock from a holder. */
   readonly onTaken?: (sessionId: string, holder: LockEvent['holder'], turnId: string | undefined) => void
 }
-
-/**
- * How many times `storeTimeoutMs` a turn may need after its deadline: a load, a commit that began just before it, and
- * the save of its failure. A write may take three times `storeTimeoutMs`.
- */
-const operationsAfterDeadline = 7
 
 const applicationWait: LockWait = { counted: false }
 

@@ -102,9 +102,9 @@ export interface SessionStore {
    */
   save(document: SessionDocument, expectedRevision: string, hint?: SessionSaveHint, stateBytes?: number): Promise<void>
   /**
-   * Removes a document. Succeeds if there is none. A store with `claim` leaves a mark under the ID for 24 hours, also if
-   * there was no document: until then {@link SessionStore.create} of this ID is a conflict. So neither a late `create`
-   * nor a repeated first message brings the session back. Nothing else of the document stays, and only
+   * Removes a document. Succeeds if there is none. A store with `claim` leaves a mark under the ID for 24 hours, also
+   * if there was no document: until then {@link SessionStore.create} of this ID is a conflict. So neither a late
+   * `create` nor a repeated first message brings the session back. Nothing else of the document stays, and only
    * {@link SessionStore.isDeleted} shows the mark.
    *
    * @param expectedRevision - Default: any revision.

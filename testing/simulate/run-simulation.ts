@@ -1,6 +1,6 @@
 /**
- * Runs a simulation, seed by seed, and writes its failure. `simulate/draw-plans.ts` draws the plans, `simulate/simulated-world.ts` runs them, and `simulate/promises.ts`
- * has what holds for every flow.
+ * Runs a simulation, seed by seed, and writes its failure. `simulate/draw-plans.ts` draws the plans,
+ * `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what holds for every flow.
  */
 
 import type { FlowConstructor, SessionStore } from '../../src/index.js'

@@ -1,6 +1,7 @@
 /**
- * Reads the body of a request as text, bounded in size, time and values, and refuses invalid UTF-8. Then checks the fields of a
- * run request, their types, and how deep its JSON is nested. The engine checks sizes and the values inside `config`.
+ * Reads the body of a request as text, bounded in size, time and values, and refuses invalid UTF-8. Then checks the
+ * fields of a run request, their types, and how deep its JSON is nested. The engine checks sizes and the values inside
+ * `config`.
  */
 import type { FlowRunInput, JsonObject } from '../../../src/index.js'
 import { Refusal } from '../reply/refusal.js'

@@ -12,7 +12,8 @@ const backslash = 0x5c
 
 /**
  * Whether a text has more values than `max`, by its commas, colons and opening brackets outside strings. Each value has
- * one of them in front, except the first one. A text that is not JSON gets some answer too; parsing it then fails early.
+ * one of them in front, except the first one. A text that is not JSON gets some answer too; parsing it then fails
+ * early.
  */
 export function hasMoreValues(text: Uint8Array, max: number): boolean {
   if (text.length <= max) return false

@@ -25,7 +25,10 @@ export async function endSession(context: RouteContext, routed: RoutedRequest): 
 
 type Deleted = Awaited<ReturnType<ServedEngine['executeDelete']>>
 
-/** Deletes a session, unless it belongs to a flow that the caller may not run: it looks like an unknown one. */
+/**
+ * Deletes a session, unless it belongs to a flow that the caller may not run: it looks like an unknown one. A first
+ * turn, whose session is not stored yet, can be ended.
+ */
 async function deleteSession(context: RouteContext, routed: RoutedRequest, sessionId: string): Promise<Deleted> {
   const { engine, mayRun, textOf } = context
   const { caller, requestId } = routed

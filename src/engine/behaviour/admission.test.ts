@@ -234,7 +234,7 @@ describe('a turn that a runtime has dropped together with its request, so that i
     expect(admission.enter(lost)).toBe(undefined)
     await clock.advance(100)
     expect(admission.enter(kept)).toBe(undefined)
-    await clock.advance(3_299)
+    await clock.advance(4_099)
     expect(admission.enter(next)).toBe('maxConcurrentTurns')
     await clock.advance(1)
     expect(admission.enter(next)).toBe(undefined)
@@ -251,7 +251,7 @@ describe('a turn that a runtime has dropped together with its request, so that i
     const admission = new Admission(clock, limits)
     const [first, second] = [{ owner: 'ada' }, { owner: 'ada' }]
     expect(admission.enter(first)).toBe(undefined)
-    await clock.advance(3_399)
+    await clock.advance(4_199)
     expect(admission.enter(second)).toBe('maxConcurrentTurnsPerOwner')
     await clock.advance(1)
     expect(admission.enter(second)).toBe(undefined)

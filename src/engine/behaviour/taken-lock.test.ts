@@ -34,7 +34,7 @@ class DroppingClock extends VirtualClock {
 const turnTimeoutMs = 1000
 const storeTimeoutMs = 100
 /** When the lock of a holder may be taken, from when it has it. */
-const takenAfterMs = turnTimeoutMs + 7 * storeTimeoutMs
+const takenAfterMs = turnTimeoutMs + 11 * storeTimeoutMs
 
 /** A session, and an engine on a runtime that drops requests. */
 async function scene(ownLimits: { readonly turnTimeoutMs?: number } = {}) {

@@ -1,6 +1,7 @@
 /** The limits of an engine: their defaults, and the check of what the application passed. */
 
 import { LimitExceededError } from '../../errors/engine-errors.js'
+import { operationsAfterDeadline } from '../../session/store-access.js'
 import type { JsonError } from '../../util/json.js'
 import { numbersWithDefaults } from '../../util/options.js'
 
@@ -110,9 +111,12 @@ export function resolveLimits(limits?: Partial<EngineLimits>): EngineLimits {
   return Object.freeze({ ...resolved, maxConcurrentTurnsPerOwner })
 }
 
-/** The longest duration of a turn: its wait for the lock, the turn itself, and its store operations. */
+/**
+ * The longest duration of a turn: its wait until it may take the lock, then the turn itself, each with the store
+ * operations after its deadline.
+ */
 export function longestTurnMs({ turnTimeoutMs, storeTimeoutMs }: EngineLimits): number {
-  return 2 * turnTimeoutMs + 14 * storeTimeoutMs
+  return 2 * (turnTimeoutMs + operationsAfterDeadline * storeTimeoutMs)
 }
 
 /** The error for an exceeded limit. `problem` begins its message and names what exceeded it. */

@@ -50,7 +50,9 @@ export function loadFor(
   )
 }
 
-/** Reports and logs a stored session that cannot be read. Does nothing for another error, or a newer release's session. */
+/**
+ * Reports and logs a stored session that cannot be read. Does nothing for another error, or a newer release's session.
+ */
 export function reportUnreadable({ events, clock, logger }: EngineContext, sessionId: string, error: unknown): void {
   if (!isMalformed(error) || error.newerLayout) return
   const { message: problem } = error

@@ -36,7 +36,7 @@ test('a repeat runs by itself where the turn that it joined never settles: the r
     runs++
     return outcome
   })
-  await clock.advance(3_399)
+  await clock.advance(4_199)
   expect(runs).toBe(0)
   await clock.advance(1)
   expect(await repeat).toBe(outcome)

@@ -17,8 +17,8 @@ const fruitlessListings = 3
 const maxListings = 10
 
 /**
- * Lists and removes until a listing is empty, because a turn may begin a session meanwhile. Sessions that are left after
- * the last listing count as failed, and so do those that a listing cannot read, because they have no ID.
+ * Lists and removes until a listing is empty, because a turn may begin a session meanwhile. Sessions that are left
+ * after the last listing count as failed, and so do those that a listing cannot read, because they have no ID.
  *
  * @throws `InvalidInputError`, `SessionStoreError`, `EngineClosedError`
  */

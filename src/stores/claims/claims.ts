@@ -1,6 +1,6 @@
 /**
- * Claims and the marks of deleted sessions in the memory of this process: for the memory store, and for Keyv's Map. They
- * belong to the data, so that two stores over the same data share them.
+ * Claims and the marks of deleted sessions in the memory of this process: for the memory store, and for Keyv's Map.
+ * They belong to the data, so that two stores over the same data share them.
  */
 import { claimMs } from '../../session/deletion-mark.js'
 

@@ -136,7 +136,8 @@ export class SessionCache {
 
   #keep(sessionId: string, stored: StoredSession): void {
     this.#dropExpired()
-    // A session that is larger than the whole cache counts as large as the cache: it stays until the next one is stored.
+    // A session that is larger than the whole cache counts as large as the cache: it stays until the next one is
+    // stored.
     this.#cache.set(sessionId, stored, Math.min(stored.bytes, this.#options.maxBytes))
   }
 }

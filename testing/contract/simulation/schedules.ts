@@ -27,7 +27,7 @@ export function play(plan: Plan, scheduler: fc.Scheduler, options: PlayOptions =
   return new Player(plan, scheduler, options).play()
 }
 
-/** Longer than a lock can be kept from those who wait: `turnTimeoutMs` and seven times `storeTimeoutMs`. */
+/** Longer than a lock can be kept from those who wait: `turnTimeoutMs` and 11 times `storeTimeoutMs`. */
 const untilTakenMs = turnTimeoutMs + 60_000
 
 class Player implements PlayedPlan {

@@ -206,7 +206,9 @@ function timeLimitOf(
 }
 
 /**
- * See {@link ToolCall.idempotencyKey}. Most tools do not use it. @param number - The number of the call in its turn.
+ * See {@link ToolCall.idempotencyKey}. Most tools do not use it.
+ *
+ * @param number - The number of the call in its turn.
  */
 function toolCallKey({ base, turnNumber, toolCalls = [] }: TurnDraft, call: ToolCallPart, number: number): string {
   const { toolName } = call
@@ -227,7 +229,10 @@ class RunningCall implements ToolCall {
   #signal: AbortSignal | undefined
   #expired: FlowError | undefined
 
-  /** @param number - The number of the call in its turn. @param together - See {@link runTool}. */
+  /**
+   * @param number - The number of the call in its turn.
+   * @param together - See {@link runTool}.
+   */
   constructor(calling: CallingStep, call: ToolCallPart, number: number, together: AbortSignal | undefined) {
     this.id = call.toolCallId
     this.name = call.toolName
@@ -255,7 +260,11 @@ class RunningCall implements ToolCall {
   }
 }
 
-/** Runs `execute` under `toolTimeoutMs`. A later result is ignored. @param number - The call's number in its turn. */
+/**
+ * Runs `execute` under `toolTimeoutMs`. A later result is ignored.
+ *
+ * @param number - The number of the call in its turn.
+ */
 function withinTime(
   calling: CallingStep,
   tool: Tool,

@@ -1,6 +1,6 @@
 /**
- * The option `lease` of `createPostgresKeyv` and `createSqliteKeyv`. It is on the Keyv itself, under a registered symbol,
- * so that two copies of this package understand each other.
+ * The option `lease` of `createPostgresKeyv` and `createSqliteKeyv`. It is on the Keyv itself, under a registered
+ * symbol, so that two copies of this package understand each other.
  */
 import { checkNumber, checkOptionNames, type OptionNames } from '../../../util/options.js'
 import type { LeaseOptions } from './polled-leases.js'

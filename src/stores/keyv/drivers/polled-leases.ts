@@ -1,7 +1,7 @@
 /**
- * Leases over any backend that can keep a token of the holder under a key, with an expiry by its own clock. A caller that
- * finds a lease taken asks again after a while. A holder renews and returns its lease by its token; one that dies leaves
- * it to expire. The commands are in redis-leases.ts and sql-leases.ts.
+ * Leases over any backend that can keep a token of the holder under a key, with an expiry by its own clock. A caller
+ * that finds a lease taken asks again after a while. A holder renews and returns its lease by its token; one that dies
+ * leaves it to expire. The commands are in redis-leases.ts and sql-leases.ts.
  */
 import { onAbort } from '../../../util/on-abort.js'
 

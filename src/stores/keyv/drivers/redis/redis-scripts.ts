@@ -1,8 +1,8 @@
 /**
  * The scripts that run inside Redis, each as one atomic step. A session is one hash with the fields `revision` and
  * `head`, and one field per chunk. A hash with one other field marks a removed session. A lease is one string, its
- * holder's token. An owner's sessions are one sorted set. Unless stated otherwise, a script returns 1 for done and 0 for
- * a conflict.
+ * holder's token. An owner's sessions are one sorted set. Unless stated otherwise, a script returns 1 for done and 0
+ * for a conflict.
  */
 
 /** A script, and the digest by which Redis identifies it. */
@@ -71,9 +71,9 @@ return 1
 export const markField = '~removed'
 
 /**
- * Removes a session, and leaves a mark that keeps its key from being used again. Arguments: the time to live of the mark
- * in milliseconds, and the expected revision, if there is one. UNLINK comes first: it frees memory, and after it a full
- * server takes the mark.
+ * Removes a session, and leaves a mark that keeps its key from being used again. Arguments: the time to live of the
+ * mark in milliseconds, and the expected revision, if there is one. UNLINK comes first: it frees memory, and after it a
+ * full server takes the mark.
  */
 export const removeScript: RedisScript = script(`
 local key = KEYS[1]
