@@ -171,7 +171,9 @@ describe('the package cannot be published before its addresses are in package.js
     const npm = (fields: Entry, ...words: readonly string[]): { status: number | null; output: string } => {
       const { repository: _r, bugs: _b, homepage: _h, ...others } = packageJson as Entry
       writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...others, ...fields }))
-      const { status, stdout, stderr } = spawnSync('npm', words, { cwd: folder, encoding: 'utf8' })
+      // A run of all tests switches scripts like `prepublishOnly` off.
+      const env = { ...process.env, npm_config_ignore_scripts: 'false' }
+      const { status, stdout, stderr } = spawnSync('npm', words, { cwd: folder, encoding: 'utf8', env })
       return { status, output: `${stdout}${stderr}` }
     }
     const refused = npm({}, 'publish', '--dry-run')
