@@ -53,6 +53,8 @@ describe('addresses', () => {
       '',
     ],
     `https://files.example/${'x'.repeat(8_192)}`,
+    `https://${Array.from({ length: 2_600 }, (_, index) => String.fromCharCode(0x4e00 + index)).join('')}.example/`,
+    `https:\\\\${'x'.repeat(300)}.example/`,
   ])('%s is refused, and the application is not asked', (url) => {
     asked.length = 0
     expect(() => check([{ ...file, url }])).toThrow('This address cannot be sent as an attachment.')

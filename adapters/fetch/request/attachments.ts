@@ -49,6 +49,12 @@ const usualTypes = [
 /** Parsing a long address takes far longer than the address is worth. */
 const maxAddressLength = 8_192
 
+/**
+ * The most characters of its host and port: a host name has at most 253 (RFC 1035, section 2.3.4). Converting a longer
+ * international name takes time that grows with its square.
+ */
+const maxAuthorityLength = 260
+
 /** @throws `InvalidInputError` if the option is wrong. `caller` is the function the user called. */
 export function checkAttachmentsOption(option: unknown, caller: string): void {
   if (option === undefined || option === false || option === 'bytes') return
@@ -82,7 +88,7 @@ export function createAttachmentCheck(option: AttachmentsOption = 'bytes'): Atta
 
   function checkAddress(address: string): string {
     if (addresses === undefined) throw new Refusal('An attachment must be sent as bytes in base64, not as an address.')
-    const url = address.length <= maxAddressLength && URL.canParse(address) ? new URL(address) : undefined
+    const url = hasUsualLength(address) && URL.canParse(address) ? new URL(address) : undefined
     // The normalized text is passed on: another parser may see another host in the client's.
     const { href } = url ?? {}
     if (url === undefined || href === undefined || !isOfInternet(url) || !mayBeSent(addresses(url))) {
@@ -114,6 +120,11 @@ function mayBeSent(answer: unknown): boolean {
   // Nothing else handles its rejection.
   Promise.resolve(answer).catch(() => undefined)
   throw new TypeError(`attachments.addresses must return true or false, and not a promise; got ${typeof answer}.`)
+}
+
+function hasUsualLength(address: string): boolean {
+  const [, authority = ''] = /^[^/\\]*[/\\]*([^/\\?#]*)/.exec(address) ?? []
+  return address.length <= maxAddressLength && authority.length <= maxAuthorityLength
 }
 
 /**

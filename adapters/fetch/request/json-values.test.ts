@@ -24,3 +24,9 @@ test('a string without an end, and a backslash at the end of the text', () => {
 test('infinity counts nothing', () => {
   expect(more('[1,2,3]', Number.POSITIVE_INFINITY)).toBe(false)
 })
+
+test('a number counts once more for each 64 characters', () => {
+  const number = `1.${'7'.repeat(300)}`
+  expect([more(`[${number},${number}]`, 9), more(`[${number},${number}]`, 10)]).toEqual([true, false])
+  expect(more(`["${'7'.repeat(300)}","${'7'.repeat(300)}"]`, 2)).toBe(false)
+})

@@ -115,6 +115,9 @@ describe('what is wrong is seen', () => {
     const misplaced = turnOf('b', 2, { asked: 't' })
     expect(kindsOf([turnOf('a', 1), misplaced], sessionOf(['a', 'b']))).toEqual(['mixed'])
     expect(kindsOf([turnOf('a', 1)], sessionOf(['a', 'never sent']))).toEqual(['mixed'])
+    // Both waited behind the turn that ended their session.
+    const [before, behind] = [turnOf('a', 1, { asked: 't' }), turnOf('b', 2, { asked: 't' })]
+    expect(kindsOf([before, behind], sessionOf(['a', 'b']))).toEqual([])
     const moved = turnOf('b', 1, { asked: '', answer: { ...refused, outcome: 'acknowledged', reply: '1: b' } })
     expect(kindsOf([turnOf('a', 1), moved], sessionOf(['a']), sessionOf(['b'], 't'))).toEqual(['lost'])
   })

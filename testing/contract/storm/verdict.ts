@@ -149,11 +149,17 @@ function attachmentsOf({ id, history, turns, attachments = [] }: SessionDocument
     .map(({ turn }) => violation('torn', `${id}: an attachment of turn ${turn} is not the one of its message`))
 }
 
-/** Whether each turn of a session was meant for it. A turn that was meant for another can only have begun it. */
+/**
+ * Whether each turn of a session was meant for it. A turn that was meant for another can only have begun it, or have
+ * waited with that turn behind the one that ended their session.
+ */
 function membersOf({ id, history }: SessionDocument, sent: ReadonlyMap<string, TurnRecord>): Violation[] {
-  const slot = sent.get(history[0]?.message ?? '')?.slot
+  const first = sent.get(history[0]?.message ?? '')
+  const slot = first?.slot
   const isMember = (turn: TurnRecord | undefined, number: number): boolean =>
-    turn !== undefined && turn.slot === slot && (turn.asked === id || number === 1)
+    turn !== undefined &&
+    turn.slot === slot &&
+    (turn.asked === id || number === 1 || (turn.asked !== '' && turn.asked === first?.asked))
   return history
     .filter(({ message, turn }) => !isMember(sent.get(message), turn))
     .map(({ message }) => violation('mixed', `${message} in ${id}, a session of ${slot ?? 'no owner'}`))
