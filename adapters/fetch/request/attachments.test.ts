@@ -71,7 +71,7 @@ describe('addresses', () => {
     ['a promise that rejects', () => Promise.reject(new Error('lookup failed')), 'object'],
     ['1', () => 1, 'number'],
   ])('an answer that is not a boolean is an error of the application: %s', (_name, addresses, got) => {
-    const ask = createAttachmentCheck({ addresses: addresses as () => boolean })
+    const ask = createAttachmentCheck({ addresses: addresses as never })
     expect(() => ask([{ ...file, url: 'https://files.example/' }])).toThrow(
       new TypeError(`attachments.addresses must return true or false, and not a promise; got ${got}.`),
     )
