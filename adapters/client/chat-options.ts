@@ -13,8 +13,8 @@ export interface ChatOptions {
   /** The name of the flow. */
   readonly flow: string
   /**
-   * Config for the flow's context, as plain JSON. It is sent with every message; the flow keeps the one of the first
-   * message of a conversation.
+   * Config for the flow's context, as plain JSON. It is sent with every message; the flow keeps only the config of the
+   * first message.
    */
   readonly config?: Readonly<Record<string, unknown>>
   /**
