@@ -27,7 +27,7 @@ export const writeAttempts = 3
  * How many times `storeTimeoutMs` a turn may need after its deadline: a commit that began just before it, a load and a
  * second commit over a summary, the save of its failure, and a load that looks for the answer after a conflict.
  */
-export const operationsAfterDeadline: number = 7
+export const operationsAfterDeadline: number = writeAttempts + 1 + writeAttempts + writeAttempts + 1
 
 /** No document has this revision: a delete that expects it removes nothing, and leaves its mark. */
 const noRevision = '0-none'
