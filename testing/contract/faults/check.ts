@@ -195,7 +195,8 @@ class Check {
     if (message.startsWith("Session '") && message.includes(' Saving the aborted session failed: ')) {
       this.#fail(`${name} was to be aborted after: ${message}`)
     }
-    if (asked === undefined || !message.includes(`'${asked}'`)) this.#fail(`${name} met a conflict without a rival`)
+    if (asked === undefined || !this.#mayMeet(asked, life, message))
+      this.#fail(`${name} met a conflict without a rival`)
     const { stage, calls } = this.#played
     const { faults } = stage
     // A request that is behind, or comes late, conflicts with what came before it.
@@ -209,6 +210,16 @@ class Check {
     if (others.every(isOwn)) this.#fail(`${name} has a conflict without a rival`)
   }
 
+  /** Whether the session of a conflict is the requested one, or one that another message for it has begun. */
+  #mayMeet(asked: string, life: Call['life'], message: string): boolean {
+    if (message.includes(`'${asked}'`)) return true
+    const { calls, issued } = this.#played
+    const begun = [...issued].filter(([sessionId]) => message.includes(`'${sessionId}'`))
+    return calls.some(
+      (other) => other.life === life && other.asked === asked && begun.some(([, tick]) => tick > other.launched),
+    )
+  }
+
   /** An engine touches a session only while a caller waits for its answer. */
   #checkTouches(): void {
     const { backend, calls, issued } = this.#played
@@ -219,10 +230,26 @@ class Check {
           call.life === life &&
           call.launched < tick &&
           call.replied > tick &&
-          (call.asked === sessionId || (call.kind === 'turn' && issuedAt > call.launched)),
+          (call.asked === sessionId || (call.kind === 'turn' && this.#hasBegun(call, issuedAt))),
       )
       if (!isAsked) this.#fail(`engine ${life.seat} touched ${sessionId}, and no request waited for it`)
     }
+  }
+
+  /**
+   * Whether a turn may have begun the session that was issued at a tick, or follows one that did: messages that wait for
+   * an ended session share the new one.
+   */
+  #hasBegun({ life, asked, launched }: Call, issuedAt: number): boolean {
+    if (issuedAt > launched) return true
+    return this.#played.calls.some(
+      (other) =>
+        other.kind === 'turn' &&
+        other.life === life &&
+        other.asked === asked &&
+        other.launched < issuedAt &&
+        other.replied > issuedAt,
+    )
   }
 
   /** After the last fault everything works. */

@@ -110,17 +110,18 @@ export class ReferenceModel {
     if (outcome.success) return outcome.completed ? 'completed' : 'running'
     const id = outcome.session === '' ? (call.sessionId ?? '') : outcome.session
     if (id === '') return 'none'
-    if (this.#isUnknown(outcome, id)) return 'unknown'
+    if (this.#isUnknown(outcome, id, call.newId)) return 'unknown'
     const found = this.sessions.get(id)
     if (found === undefined || found.owner !== call.owner) return 'none'
     return found.status === 'lost' ? 'unknown' : found.status
   }
 
   /** Whether the engine could not ask: the store failed, or its answer after a conflict did. */
-  #isUnknown({ code, message }: Outcome, id: string): boolean {
+  #isUnknown({ code, message }: Outcome, id: string, newId = id): boolean {
     const isUnread = code === 'SESSION_STORE_ERROR' && message.startsWith('Session store failed to load')
     if (isUnread || message.endsWith('Whether it took effect is unknown.')) return true
-    const isConflict = code === 'SESSION_CONFLICT' || message.endsWith(conflictText(id))
+    const isOfSave = [id, newId].some((written) => message.endsWith(conflictText(written)))
+    const isConflict = code === 'SESSION_CONFLICT' || isOfSave
     return isConflict && this.#strikes('load') !== undefined
   }
 
