@@ -41,6 +41,7 @@ const fields = {
   text: (size) => `"ignored":"${'x'.repeat(size)}"`,
   wideText: (size) => `"ignored":"${'\u65e5'.repeat(size / 3)}"`,
   numbers: (size) => `"ignored":${list('1'.repeat(Math.floor(size / 29_001) - 1), size)}`,
+  shortNumbers: (size) => `"ignored":${list('1'.repeat(Math.min(63, Math.floor(size / 29_001) - 1)), size)}`,
   objects: (size) => `"ignored":${list('{}', size / 2)}`,
   config: (size) => `"config":${keys(size)}`,
   values: (size) => `"ignored":[${'1,'.repeat(size / 2 - 10)}1]`,

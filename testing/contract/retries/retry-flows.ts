@@ -1,6 +1,15 @@
 /** The flows that clients with keys talk to. */
-import { Flow, type FlowConstructor, LogicStep, reply, type StepConstructor, type Turn } from '../../../src/index.js'
-import { Listen, Talk } from '../storm/talk.js'
+import { rollingSummary } from '../../../src/compaction/index.js'
+import {
+  Flow,
+  type FlowCompaction,
+  type FlowConstructor,
+  LogicStep,
+  reply,
+  type StepConstructor,
+  type Turn,
+} from '../../../src/index.js'
+import { Listen, stepId, Talk } from '../storm/talk.js'
 
 /** A step whose messages that are meant to fail do so most of the time, and not always. */
 class ListenAtLast extends Listen {
@@ -19,6 +28,20 @@ export class RolledBackTalk extends Talk {
   override steps(): readonly StepConstructor[] {
     return [ListenAtLast]
   }
+}
+
+/** A model shortens the memory after every few turns, beside the next messages. */
+export class SummarizedTalk extends RolledBackTalk {
+  static override readonly id: string = 'SummarizedTalk'
+  static override readonly compaction: FlowCompaction = {
+    [stepId]: rollingSummary({ above: 12, keep: 4, model: { provider: 'echo', name: 'echo' } }),
+  }
+}
+
+/** A message interrupts the one that runs. */
+export class InterruptedTalk extends RolledBackTalk {
+  static override readonly id: string = 'InterruptedTalk'
+  static override readonly busy: 'interrupt' = 'interrupt'
 }
 
 /** What a message to {@link refundTalk} asks for: a refund by `turn.once`, or one without it. */

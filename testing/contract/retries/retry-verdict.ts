@@ -4,6 +4,7 @@
  * nothing and runs nothing.
  */
 import type { SessionDocument } from '../../../src/index.js'
+import { stepId } from '../storm/talk.js'
 import { kindOf } from '../storm/turn-record.js'
 import { judge, type Verdict, type ViolationKind } from '../storm/verdict.js'
 import { isOutcome, isSuccess, type KeyedTurn, recordOf, textOf } from './keyed-turn.js'
@@ -29,7 +30,12 @@ export interface RetryVerdict extends Pick<Verdict, 'acknowledged' | 'stored' | 
 }
 
 /** What a message may be answered with while there are faults. */
-const expectedCodes: ReadonlySet<string> = new Set(['SESSION_CONFLICT', 'SESSION_STORE_ERROR', 'TURN_TIMEOUT'])
+const expectedCodes: ReadonlySet<string> = new Set([
+  'SESSION_CONFLICT',
+  'SESSION_STORE_ERROR',
+  'TURN_SUPERSEDED',
+  'TURN_TIMEOUT',
+])
 
 /** Judges. @param sessions - All that are stored, by ID. */
 export function judgeRetries(
@@ -55,6 +61,8 @@ export function judgeRetries(
     'turns with several replies that were compared': repeated.length,
     conflicts: answers.filter(({ code }) => code === 'SESSION_CONFLICT').length,
     'failures of the store': answers.filter(({ code }) => code === 'SESSION_STORE_ERROR').length,
+    interrupted: answers.filter(({ code }) => code === 'TURN_SUPERSEDED').length,
+    summarized: [...sessions.values()].filter(isSummarized).length,
     timeouts: answers.filter(({ code }) => code === 'TURN_TIMEOUT').length,
     'failures of the flow': answers.filter(({ code }) => code === 'FLOW_ERROR').length,
     sessions: sessions.size,
@@ -65,6 +73,10 @@ export function judgeRetries(
     'other violations': violations.length - count('doubled') - count('lost') - count('unequal'),
   }
   return { violations, figures, acknowledged: verdict.acknowledged, stored: verdict.stored, cut: verdict.cut }
+}
+
+function isSummarized({ flow }: SessionDocument): boolean {
+  return flow.memory[stepId]?.messages[0]?.summary === true
 }
 
 function repliesTo(turn: KeyedTurn): { kind: RetryViolationKind; text: string }[] {

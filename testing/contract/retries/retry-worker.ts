@@ -8,7 +8,7 @@ import { startServer } from '../http/node-server.js'
 import { type Journal, openJournal } from '../storm/journal.js'
 import { openStore, type StoreOrder } from '../storm/open-store.js'
 import { Talk, talkEngine } from '../storm/talk.js'
-import { RolledBackTalk, refundTalk } from './retry-flows.js'
+import { InterruptedTalk, RolledBackTalk, refundTalk, SummarizedTalk } from './retry-flows.js'
 
 /** The first message to a worker. */
 export interface RetryOrder {
@@ -50,7 +50,7 @@ function pauseTurn(): Promise<void> {
 async function serve(order: RetryOrder, journal: Journal): Promise<void> {
   let made = 0
   const engine = talkEngine(await openStore(order.store), true, {
-    flows: [Talk, RolledBackTalk, refundTalk(order.service ?? '', pauseTurn)],
+    flows: [Talk, RolledBackTalk, SummarizedTalk, InterruptedTalk, refundTalk(order.service ?? '', pauseTurn)],
     generateId(kind) {
       const id = `${order.name}-${kind}-${++made}`
       if (kind === 'session') journal.write({ kind: 'made', session: id })

@@ -7,7 +7,7 @@ import { SeededRandom } from '../seeded-random.js'
 import { Talk } from '../storm/talk.js'
 import { type MessageKind, messageOf, sharedNow } from '../storm/turn-record.js'
 import { isOutcome, type KeyedTurn, outcomeOf } from './keyed-turn.js'
-import { RolledBackTalk } from './retry-flows.js'
+import { InterruptedTalk, RolledBackTalk, SummarizedTalk } from './retry-flows.js'
 import { requestOf, sendOnce } from './send-once.js'
 
 /** How a client reaches a worker. */
@@ -27,6 +27,8 @@ const oneIn = 40
  * answered; an old one is.
  */
 const twiceAtOnce = 0.15
+/** The chance that another message is sent at the same time, in a flow whose messages interrupt each other. */
+const interrupts = 0.5
 const givesUpWaiting = 0.06
 const repeatsAnyway = 0.1
 const repeatsOld = 0.08
@@ -38,6 +40,8 @@ const patientMs = 6_000
 /** Between two attempts. */
 const longestPauseMs = 200
 const mostAttempts = 300
+
+const flowNames = [Talk.id, RolledBackTalk.id, SummarizedTalk.id, InterruptedTalk.id]
 
 /** See above. */
 export class RetryingClient {
@@ -52,7 +56,7 @@ export class RetryingClient {
   constructor(options: ClientOptions) {
     this.#options = options
     this.#random = new SeededRandom(options.seed)
-    this.#flowName = options.number % 2 === 0 ? Talk.id : RolledBackTalk.id
+    this.#flowName = flowNames[options.number % flowNames.length] as string
   }
 
   /** Has `talk` resolve when the message under way is answered. */
@@ -64,10 +68,13 @@ export class RetryingClient {
   async talk(): Promise<void> {
     const random = this.#random
     while (!this.#isFinishing) {
-      const turn = this.#nextTurn()
-      this.turns.push(turn)
+      const turn = this.#nextTurn('c', drawKind(random))
       const send = this.#sender(turn)
-      await Promise.all(random.chance(twiceAtOnce) ? [send(), send()] : [send()])
+      const sendings = random.chance(twiceAtOnce) ? [send(), send()] : [send()]
+      if (this.#flowName === InterruptedTalk.id && this.#session !== '' && random.chance(interrupts)) {
+        sendings.push(this.#sender(this.#nextTurn('i', 'plain'))())
+      }
+      await Promise.all(sendings)
       while (random.chance(repeatsAnyway)) await send()
       this.#goOnAfter(turn)
       this.#senders.push(send)
@@ -75,10 +82,12 @@ export class RetryingClient {
     }
   }
 
-  #nextTurn(): KeyedTurn {
+  #nextTurn(sender: 'c' | 'i', kind: MessageKind): KeyedTurn {
     const slot = `slot-${this.#options.number}`
-    const message = messageOf(slot, `c${this.#options.number}`, this.turns.length + 1, drawKind(this.#random))
-    return { message, slot, asked: this.#session, sentAt: sharedNow(), answers: [], sent: 0 }
+    const message = messageOf(slot, `${sender}${this.#options.number}`, this.turns.length + 1, kind)
+    const turn: KeyedTurn = { message, slot, asked: this.#session, sentAt: sharedNow(), answers: [], sent: 0 }
+    this.turns.push(turn)
+    return turn
   }
 
   /**

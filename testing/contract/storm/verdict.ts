@@ -128,7 +128,7 @@ function firstKept({ history, turns }: SessionDocument): number {
 
 /** Whether the memory contains what the user said in the last turns, without a gap. */
 function memoryOf({ id, history, turns, flow }: SessionDocument): Violation[] {
-  const remembered = (flow.memory[stepId]?.messages ?? []).filter(({ role }) => role === 'user')
+  const remembered = (flow.memory[stepId]?.messages ?? []).filter(({ role, summary }) => role === 'user' && !summary)
   const texts = new Map(history.map(({ turn, message }) => [turn, message]))
   const isWrong = remembered.some(({ parts, turn }, index) => {
     const [part] = parts
