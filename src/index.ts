@@ -88,6 +88,8 @@ export type {
   FlowCompaction,
 } from './flow/compaction.js'
 export { End, EndStep } from './flow/end-step.js'
+export type { EventOptions, FlowEvent } from './flow/event.js'
+export { event } from './flow/event.js'
 export { Flow } from './flow/flow.js'
 export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
 export { LogicStep } from './flow/logic-step.js'
@@ -110,6 +112,7 @@ export type {
   FlowEngineOptions,
   FlowRunInput,
   RunResponseType,
+  SendEventInput,
 } from './engine/core/engine-options.js'
 export type { FlowStream, FlowStreamEvent } from './engine/core/flow-stream.js'
 export { FlowEngine } from './engine/flow-engine.js'

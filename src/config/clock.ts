@@ -20,8 +20,10 @@ export interface Clock {
   /**
    * Calls `callback` once, `ms` milliseconds from now. Returns a function that cancels it; calling that function late
    * or twice does nothing.
+   *
+   * @param isBackground - Whether the process may end before. Default `false`.
    */
-  setTimer(callback: () => void, ms: number): () => void
+  setTimer(callback: () => void, ms: number, isBackground?: boolean): () => void
 }
 
 /** The longest delay that `setTimeout` supports; a longer one would fire at once. */
@@ -63,13 +65,14 @@ export const systemClock: Clock = {
     // https://developers.cloudflare.com/workers/runtime-apis/web-standards/#navigatoruseragent
     return globalThis.navigator?.userAgent === 'Cloudflare-Workers'
   },
-  setTimer(callback, ms) {
+  setTimer(callback, ms, isBackground) {
     let remaining = ms
     let timer: ReturnType<typeof setTimeout>
     const arm = (): void => {
       const delay = Math.min(remaining, longestDelay)
       remaining -= delay
       timer = setTimeout(() => (remaining > 0 ? arm() : callback()), delay)
+      if (isBackground) (timer as { unref?: () => void }).unref?.()
     }
     arm()
     return () => clearTimeout(timer)

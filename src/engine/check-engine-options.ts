@@ -21,6 +21,7 @@ const optionNames: OptionNames<FlowEngineOptions> = {
   mask: true,
   outdated: true,
   busy: true,
+  schedule: true,
   clock: true,
   random: true,
   generateId: true,
@@ -55,7 +56,7 @@ export function checkEngineOptions(options: FlowEngineOptions): void {
   if (errorText !== undefined && errorText !== 'full' && errorText !== 'flow' && typeof errorText !== 'function') {
     throw invalidInput("FlowEngine: errorText must be 'full', 'flow' or a function.")
   }
-  for (const name of ['generateId', 'mask', 'onListenerError'] as const) {
+  for (const name of ['generateId', 'mask', 'schedule', 'onListenerError'] as const) {
     if (options[name] !== undefined && typeof options[name] !== 'function') {
       throw invalidInput(`FlowEngine: ${name} must be a function.`)
     }
@@ -66,7 +67,6 @@ function checkChoices(options: FlowEngineOptions): void {
   for (const [name, allowed] of Object.entries(choices)) {
     const value: unknown = options[name as keyof typeof choices]
     if (value === undefined || allowed.some((one) => one === value)) continue
-    const removed = name === 'busy' && value === 'latest' ? " 'latest' was removed: use 'queue' or 'interrupt'." : ''
-    throw invalidInput(`FlowEngine: ${name} must be '${allowed.join("' or '")}'.${removed}`)
+    throw invalidInput(`FlowEngine: ${name} must be '${allowed.join("' or '")}'.`)
   }
 }

@@ -7,6 +7,7 @@ import type { EngineContext, RunningTurn } from './core/engine-context.js'
 /** @throws `SessionStoreError` (rejects) if the store could not be closed */
 export async function closeEngine(engine: EngineContext): Promise<void> {
   const { session, limits, turns, afterTurnTasks } = engine
+  for (const stop of engine.wakeTimers.values()) stop()
   // Running turns may still start tasks.
   const work = session.close().then(() => afterTurnTasks.settled())
   await atMost(engine, limits.closeTimeoutMs, work)

@@ -22,6 +22,7 @@ import { Claims } from './idempotency/claims.js'
 import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { Admission } from './lock/admission.js'
 import { resolveModelOptions } from './model-call/model-options.js'
+import type * as Waiting from './waiting/index.js'
 
 /**
  * Makes the context from the options of an engine.
@@ -69,6 +70,9 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     mask: options.mask,
     outdated: options.outdated ?? 'refuse',
     busy: options.busy ?? 'queue',
+    schedule: options.schedule,
+    wakeTimers: new Map(),
+    loadWaiting,
     admission: new Admission(clock, limits),
     ownerBudgets: owner && new OwnerBudgets(owner, clock, longestTurnMs(limits)),
     turns,
@@ -78,6 +82,10 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
   }
+}
+
+function loadWaiting(): Promise<typeof Waiting> {
+  return import('./waiting/index.js')
 }
 
 /** Emits `store:end` for each operation of the store. */

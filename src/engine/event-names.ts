@@ -47,18 +47,10 @@ const eventNames: { readonly [Name in EngineEventName]: true } = {
   'tool:unknown': true,
 }
 
-/** Former event names, and what to use instead. */
-const formerNames: Readonly<Record<string, string>> = {
-  'turn:rejected': "Listen to 'turn:refused': its code is 'SESSION_BUSY' or 'ENGINE_BUSY'.",
-  'turn:waited': "Listen to 'turn:start': its waitedMs is present if the turn waited.",
-  'loop:blocked': 'Use monitorEventLoopDelay of node:perf_hooks.',
-}
-
 /** @throws `InvalidInputError` for an unknown name */
 export function checkEventName(name: unknown): void {
   if (typeof name === 'string' && Object.hasOwn(eventNames, name)) return
   const given = String(name)
-  if (Object.hasOwn(formerNames, given)) throw invalidInput(`The event '${given}' is gone. ${formerNames[given]}`)
   const names = Object.keys(eventNames)
   // Most events are named in the present tense.
   const hint = hintAt(given, names) || hintAt(given.replace(/ed$/, ''), names)

@@ -26,6 +26,8 @@ import type {
   FlowEngineOptions,
   FlowRunInput,
   RunResponseType,
+  SendEventInput,
+  WakeResult,
 } from './core/engine-options.js'
 import { userText } from './core/error-text.js'
 import type { FlowStream, StreamOptions } from './core/flow-stream.js'
@@ -42,6 +44,7 @@ import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './session
 import { sweep } from './sessions/sweep.js'
 import { TurnStream } from './stream/turn-stream.js'
 import { executeTurn } from './turn/execute-turn.js'
+import type * as Waiting from './waiting/index.js'
 import { warnInProduction } from './warn-in-production.js'
 
 /**
@@ -222,6 +225,29 @@ export class FlowEngine {
    */
   stream(input: FlowRunInput, options?: StreamOptions): FlowStream {
     return new TurnStream((stream) => executeTurn(this.#context, input, undefined, stream), options)
+  }
+
+  /**
+   * Sends an event to a session: a decision, a webhook, a colleague's answer. The step that the session is in takes it,
+   * or its flow, in a turn of its own, after the turns that wait already. Never rejects.
+   *
+   * @returns as `execute`; with the error `EVENT_NOT_TAKEN` if nothing takes the event. Unless `sessionState` is then
+   * `running`, sending it again is useless.
+   * @example
+   * ```ts
+   * await engine.sendEvent({ sessionId, event: 'decision', payload: { approved: true }, by: 'Ada Meier' })
+   * ```
+   */
+  sendEvent(input: SendEventInput): Promise<ExecuteResult> {
+    return this.#waiting().then(({ sendEvent }) => sendEvent(this.#context, input))
+  }
+
+  /**
+   * Sends the events of a session whose timers are due, each in a turn of its own. Call it at the times that the option
+   * `schedule` receives. Calling it early, late, twice or in another process does no harm. Never rejects.
+   */
+  wake(named: { readonly sessionId: string }): Promise<WakeResult> {
+    return this.#waiting().then(({ wake }) => wake(this.#context, named))
   }
 
   /** The session manager of this engine. The application may use its locks. */
@@ -417,6 +443,10 @@ export class FlowEngine {
   close(): Promise<void> {
     this.#closed ??= closeEngine(this.#context)
     return this.#closed
+  }
+
+  #waiting(): Promise<typeof Waiting> {
+    return this.#context.loadWaiting() as Promise<typeof Waiting>
   }
 
   #listenTo(store: SessionStore): void {

@@ -10,6 +10,9 @@ export type FlowErrorCode =
   | 'SESSION_FLOW_INVARIANT'
   | 'SESSION_STORE_ERROR'
   | 'SESSION_NOT_FOUND'
+  | 'SESSION_ENDED'
+  | 'EVENT_NOT_TAKEN'
+  | 'SCHEDULE_ERROR'
   | 'FLOW_NOT_FOUND'
   | 'FLOW_REGISTRATION'
   | 'FLOW_ERROR'
@@ -52,6 +55,8 @@ export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   SESSION_CONFLICT: { status: 409, precise: 409, session: 'conflict', unseen: 'ask', repeat: 'yes' },
   SESSION_FLOW_MISMATCH: { status: 409, precise: 409, session: 'conflict', unseen: 'ask', repeat: 'unsure' },
   SESSION_FLOW_INVARIANT: { status: 409, precise: 409, session: 'conflict', unseen: 'unknown', repeat: 'unsure' },
+  SESSION_ENDED: { status: 409, precise: 409, session: 'stays', unseen: 'ask', repeat: 'unsure' },
+  EVENT_NOT_TAKEN: { status: 409, precise: 409, session: 'stays', unseen: 'ask', repeat: 'unsure' },
   SESSION_BUSY: { status: 409, precise: 409, session: 'stays', unseen: 'running', repeat: 'yes' },
   TURN_SUPERSEDED: { status: 409, precise: 409, session: 'stays', unseen: 'running', repeat: 'no' },
   IDEMPOTENCY_MISMATCH: { status: 400, precise: 422, session: 'stays', unseen: 'ask', repeat: 'no' },
@@ -62,6 +67,7 @@ export const errorFacts: Readonly<Record<FlowErrorCode, ErrorFacts>> = {
   TOOL_ERROR: { status: 400, precise: 500, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
   FLOW_REGISTRATION: { status: 400, precise: 500, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
   SESSION_STORE_ERROR: { status: 500, precise: 500, session: 'aborts', unseen: 'unknown', repeat: 'yes' },
+  SCHEDULE_ERROR: { status: 500, precise: 500, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
   MODEL_ERROR: { status: 400, precise: 502, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
   MODEL_BLOCKED: { status: 400, precise: 502, session: 'aborts', unseen: 'ask', repeat: 'unsure' },
   ENGINE_BUSY: { status: 400, precise: 503, session: 'stays', unseen: 'unknown', repeat: 'yes' },

@@ -25,6 +25,7 @@ export type AnyFlowError =
       | 'TURN_SUPERSEDED'
       | 'IDEMPOTENCY_MISMATCH'
       | 'ENGINE_CLOSED'
+      | 'SCHEDULE_ERROR'
     >
   | (FlowError<'FLOW_NOT_FOUND'> & { readonly flowName?: string })
   | (FlowError<'LIMIT_EXCEEDED'> & { readonly limit?: string; readonly value?: number })
@@ -38,7 +39,8 @@ export type AnyFlowError =
   | (FlowError<'TOOL_ERROR'> & { readonly tool?: string })
   | (FlowError<'TURN_TIMEOUT'> & { readonly timeoutMs?: number })
   | (FlowError<'ENGINE_BUSY'> & { readonly value?: number })
-  | (FlowError<'SESSION_NOT_FOUND' | 'SESSION_CONFLICT'> & { readonly sessionId?: string })
+  | (FlowError<'SESSION_NOT_FOUND' | 'SESSION_CONFLICT' | 'SESSION_ENDED'> & { readonly sessionId?: string })
+  | (FlowError<'EVENT_NOT_TAKEN'> & { readonly sessionId?: string; readonly event?: string })
   | (FlowError<'SESSION_FLOW_MISMATCH'> & {
       readonly sessionId?: string
       readonly boundFlow?: string

@@ -155,6 +155,26 @@ export class SessionNotFoundError extends FlowError<'SESSION_NOT_FOUND'> {
   }
 }
 
+/**
+ * No step that the session is in, and not its flow, takes an event of this name now. The session is unchanged. Final,
+ * unless `sessionState` is `running`: a step that takes the event may be about to be entered. Intended status 409.
+ */
+export class EventNotTakenError extends FlowError<'EVENT_NOT_TAKEN'> {
+  constructor(options: { readonly sessionId: string; readonly event: string; readonly details?: string | undefined }) {
+    const { details, ...facts } = options
+    super({
+      code: 'EVENT_NOT_TAKEN',
+      message: `Session '${facts.sessionId}' does not take the event '${facts.event}' now.`,
+      ...(details && { details }),
+      facts,
+    })
+  }
+
+  static {
+    this.prototype.name = 'EventNotTakenError'
+  }
+}
+
 /** The store failed, and the stored state is unknown. @internal */
 export class OutcomeUnknownError extends SessionStoreError {}
 

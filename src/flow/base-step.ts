@@ -5,6 +5,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
 import { defineOwn } from '../util/json.js'
+import type { FlowEvent } from './event.js'
 import type { Transition } from './transition.js'
 import type { Turn } from './turn.js'
 
@@ -128,6 +129,14 @@ export abstract class BaseStep<State extends object = object> {
   /** The initial value of `state`. Default: `{}`; override it if a property is required. */
   initialState(): State {
     return {} as State
+  }
+
+  /**
+   * The outside events that this step takes: see {@link event}. Called when one arrives, and at the end of the turn that
+   * entered the step. Default: none.
+   */
+  events(): readonly FlowEvent[] {
+    return []
   }
 
   /** Called each time the step is entered, before it runs. May return a transition. */

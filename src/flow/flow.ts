@@ -10,6 +10,7 @@ import type { SessionDocument } from '../session/session-document.js'
 import { deepFreeze, defineOwn, type JsonObject } from '../util/json.js'
 import type { Awaitable, StepConstructor } from './base-step.js'
 import type { FlowCompaction } from './compaction.js'
+import type { FlowEvent } from './event.js'
 import type { Tool } from './tool.js'
 import type { Transition } from './transition.js'
 import type { FlowServices, ModelBlockedDetails, Turn } from './turn.js'
@@ -182,6 +183,11 @@ export abstract class Flow {
 
   /** Tools that the model may call in every model step. Default: none. */
   tools(_turn: Turn): Awaitable<readonly Tool[]> {
+    return []
+  }
+
+  /** The outside events that the flow takes in every step, after the step's own. None may have `after`. Default: none. */
+  events(): readonly FlowEvent[] {
     return []
   }
 

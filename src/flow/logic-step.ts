@@ -22,6 +22,11 @@ import type { Turn } from './turn.js'
  * ```
  */
 export abstract class LogicStep<State extends object = object> extends BaseStep<State> {
+  /**
+   * The memory namespace that what is said in this step is added to, for a model that continues later. Default: none.
+   */
+  readonly memory: string | undefined = undefined
+
   /** Handles the user's message. Must return a transition. */
   abstract run(turn: Turn): Awaitable<Transition>
 }

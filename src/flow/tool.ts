@@ -4,11 +4,11 @@
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { flowCodeError } from '../errors/engine-errors.js'
+import { jsonSchemaOf } from '../model/json-schema.js'
 import { deepFreeze, type JsonObject } from '../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../util/options.js'
 import { isToolName } from '../util/patterns.js'
 import { checkTimeout } from './check-declarations.js'
-import { jsonSchemaOf } from './json-schema.js'
 import type { Turn } from './turn.js'
 
 /** The call for which a tool is executed. */

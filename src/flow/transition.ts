@@ -194,13 +194,16 @@ export function go<Target extends StepTarget | string>(target: Target): Transiti
  * Answers from the current step, without calling a model. The turn ends.
  *
  * @param content - A text, or an object that is sent as JSON (with the content type Plain, unless another is set).
+ * Default: no reply. The turn commits, the user sees nothing, and no memory gets a reply.
  * @example
  * ```ts
  * return reply('name,age\nAda,36').withContentType(HttpContentType.Csv)
  * ```
  */
-export function reply(content: ReplyContent): Transition {
-  return new Transition({ kind: 'reply', reply: replyText(content, 'reply') })
+export function reply(...content: [content?: ReplyContent]): Transition {
+  // Not a type that the step has set: nothing is sent.
+  if (content.length === 0) return new Transition({ kind: 'reply', reply: '', contentType: 'text/plain' })
+  return new Transition({ kind: 'reply', reply: replyText(content[0], 'reply') })
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { ModelBlockedError } from '../errors/engine-errors.js'
 import type { AnyFlowError } from '../errors/flow-error.js'
 import type { FilePart, ImagePart, Message } from '../model/message.js'
-import type { JsonObject } from '../util/json.js'
+import type { JsonObject, JsonValue } from '../util/json.js'
 import type { StepTarget } from './transition.js'
 
 /**
@@ -49,6 +49,28 @@ export interface Turn {
    * turns.
    */
   readonly entered: boolean
+  /**
+   * The event that this turn takes, in place of a message; `undefined` in the turn of a message. `by` is the sender's
+   * name, `byId` the sender's ID, `about` what a ticket asked the sender.
+   */
+  readonly event:
+    | { readonly name: string; readonly by?: string; readonly byId?: string; readonly about?: JsonValue }
+    | undefined
+  /** The ID of the current step; before the first one is entered, of the step that the turn will enter. */
+  readonly step: string
+  /** Which entry of the current step this is, unique in the session. */
+  readonly entry: string
+  /**
+   * Has the clock send an event of the current step, or of the flow, in `ms` milliseconds, counted from now. It replaces
+   * the event's timer, if it has one; `undefined` ends that. Stored when the turn commits, unless it leaves the step.
+   *
+   * @throws `FlowCodeError` for an unknown event, for one that has an `input`, and for the ninth timer.
+   * @example
+   * ```ts
+   * event({ name: 'remind', after: month, execute: async (_, turn) => { turn.setTimer('remind', month) } })
+   * ```
+   */
+  setTimer(name: string, ms: number | undefined): void
   /**
    * Milliseconds since the epoch by the engine's clock, at the moment of reading. Use it instead of `Date.now()`, so
    * that tests can control the time.

@@ -135,6 +135,7 @@ const checkHistoryEntry = fields({
   contentType: text,
   step: text,
   encoding: oneOf(undefined, 'base64'),
+  event: optional(fields({ name, by: optional(text), byId: optional(text) })),
   attachments: optional(listOf(checkSent)),
 })
 
@@ -143,6 +144,8 @@ const checkFlow = fields({
   version: count,
   currentStep: (value) => (value === null ? undefined : text(value)),
   contentType: optional(text),
+  frames: optional(listOf(fields({ step: text, entry: name, timers: optional(listOf(fields({ name, at: text }))) }))),
+  wakeAt: optional(text),
   context: object,
   steps: mapOf(fields({ state: object, model: optional(fields({ provider: text, name: text })) })),
   memory: mapOf(fields({ messages: sharedListOf(checkMessage) })),
@@ -167,7 +170,9 @@ const checkDocument = fields({
   }),
   turns: wholeCount,
   bytes: count,
-  receipts: optional(sharedListOf(fields({ key: name, request: text, turn: optional(count), code: optional(text) }))),
+  receipts: optional(
+    sharedListOf(fields({ key: name, request: text, turn: optional(count), code: optional(text), event: flag })),
+  ),
   effects: optional(mapOf(fields({ begunAt: text, attempts: count, turn: optional(count) }))),
   attachments: optional(sharedListOf(fields({ id: name, turn: count, data: text }))),
   flow: checkFlow,

@@ -7,13 +7,16 @@ import type { JsonObject, JsonValue } from '../util/json.js'
 /** The layout version of the documents that this release writes. */
 export const sessionLayoutVersion = 2
 
+/** The layout of a document with `frames`: an older release would lose them, so it must refuse the session. */
+export const framesLayoutVersion = 3
+
 /** The layout versions that this release can read. */
-export const readableLayoutVersions: readonly number[] = [sessionLayoutVersion]
+export const readableLayoutVersions: readonly number[] = [sessionLayoutVersion, framesLayoutVersion]
 
 /** A stored conversation. Name the type of a part by its path: `SessionDocument['history'][number]` is one turn. */
 export interface SessionDocument {
   readonly id: string
-  /** The version of the document's layout: 2. */
+  /** The version of the document's layout: 3 if `flow.frames` exists, otherwise 2. */
   readonly version: number
   /**
    * `'<n>-<random>'`: an opaque token, new with every save. It is never used twice for a session ID. After a delete or
@@ -62,6 +65,8 @@ export interface SessionDocument {
     readonly turn?: number
     /** The code of the error that aborted the session. */
     readonly code?: string
+    /** Set if the request was an event. */
+    readonly event?: true
   }[]
   /** Work that flow code runs only once in a session, by name. Frozen. */
   readonly effects?: Readonly<
@@ -101,6 +106,21 @@ export interface SessionDocument {
     readonly currentStep: string | null
     /** The content type of replies in the current step, if the transition to this step set one. */
     readonly contentType?: string
+    /** The current step, if it takes events. Absent otherwise. */
+    readonly frames?: readonly {
+      readonly step: string
+      /** `'<turn>.<move>'`: which entry of the step this is. */
+      readonly entry: string
+      /** The events that the clock will send. Absent if there are none. */
+      readonly timers?: readonly {
+        /** The name of the event. */
+        readonly name: string
+        /** When it is due: ISO 8601, UTC. */
+        readonly at: string
+      }[]
+    }[]
+    /** The time that was last passed to the engine option `schedule`. Absent without timers. */
+    readonly wakeAt?: string
     readonly context: JsonObject
     /** By step ID. */
     readonly steps: Readonly<
@@ -137,6 +157,16 @@ export interface SessionDocument {
     readonly message: string
     readonly reply: string
     readonly contentType: string
+    /** The event that this turn took, in place of a message. Absent in the turn of a message. */
+    readonly event?: {
+      readonly name: string
+      /** Who sent it. */
+      readonly by?: string
+      /** The sender's ID. */
+      readonly byId?: string
+      /** Absent if it has more than 1 KiB, and if there is none. */
+      readonly payload?: JsonValue
+    }
     /** Present if `reply` holds bytes in base64. */
     readonly encoding?: 'base64'
     /** The images and files that came with the message, without their bytes. Absent if there were none. */
@@ -168,6 +198,8 @@ export type SessionStep = SessionFlow['steps'][string]
 export type SessionMemory = SessionFlow['memory'][string]
 /** A step that was entered. */
 export type SessionSequenceEntry = SessionFlow['sequence'][number]
+/** A step that takes events. */
+export type SessionFrame = NonNullable<SessionFlow['frames']>[number]
 /** One committed turn. */
 export type SessionHistoryEntry = SessionDocument['history'][number]
 /** An image or a file of a turn. */

@@ -68,6 +68,8 @@ export interface SessionStore {
     readonly compareAndSwap: 'backend' | 'process'
     /** Whether sessions outlive the process. */
     readonly durable: boolean
+    /** Milliseconds after the last save after which the store drops a session. Absent: it drops none. */
+    readonly ttlMs?: number
   }
   /**
    * Returns the stored document, or `undefined` if there is none. Later changes to the stored data must not change the

@@ -33,6 +33,7 @@ const names: OptionNames<ConversationOptions> = {
   mask: true,
   outdated: true,
   busy: true,
+  schedule: true,
   random: true,
   generateId: true,
   logger: true,
@@ -53,6 +54,8 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
   signal: true,
   hideFlow: true,
   waitUntil: true,
+  whenEnded: true,
+  event: true,
 }
 
 /**

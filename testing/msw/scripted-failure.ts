@@ -15,7 +15,7 @@ import {
   TurnTimeoutError,
 } from '../../src/errors/engine-errors.js'
 import { factsOf } from '../../src/errors/error-facts.js'
-import { SessionNotFoundError } from '../../src/errors/session-errors.js'
+import { EventNotTakenError, SessionNotFoundError } from '../../src/errors/session-errors.js'
 import {
   BudgetExceededError,
   FlowError,
@@ -39,6 +39,10 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   SESSION_FLOW_INVARIANT: ({ sessionId }) => new SessionFlowInvariantError({ sessionId, problem: 'a script says so' }),
   SESSION_STORE_ERROR: ({ sessionId }) => new SessionStoreError({ operation: 'load', sessionId }),
   SESSION_NOT_FOUND: ({ sessionId }) => new SessionNotFoundError({ sessionId }),
+  SESSION_ENDED: ({ sessionId }) =>
+    scripted('SESSION_ENDED', `Session '${sessionId}' has ended. Leave the session ID out to start a new one.`),
+  EVENT_NOT_TAKEN: ({ sessionId }) => new EventNotTakenError({ sessionId, event: 'scripted' }),
+  SCHEDULE_ERROR: () => scripted('SCHEDULE_ERROR', 'The engine option schedule failed.'),
   FLOW_NOT_FOUND: ({ flowName }) => new FlowNotFoundError({ flowName }),
   FLOW_REGISTRATION: () => new FlowRegistrationError({ message: 'The flow is not registered as it should be.' }),
   FLOW_ERROR: () => new FlowCodeError({ message: 'The flow failed.' }),
@@ -55,6 +59,10 @@ const errors: Readonly<Record<FlowErrorCode, (run: FlowServiceRun) => FlowError>
   IDEMPOTENCY_MISMATCH: () => new IdempotencyMismatchError(),
   ENGINE_BUSY: () => new EngineBusyError({ value: 10_000 }),
   ENGINE_CLOSED: () => new EngineClosedError(),
+}
+
+function scripted(code: FlowErrorCode, message: string): FlowError {
+  return new FlowError({ code, message })
 }
 
 /** After these the engine keeps the session as aborted. */
@@ -78,11 +86,12 @@ export function errorOf({ failure, message }: FailedServiceTurn, run: FlowServic
 export function stateAfter({ code }: FlowError): FailedServiceTurn['sessionState'] {
   if (aborting.has(code)) return 'aborted'
   if (code === 'SESSION_NOT_FOUND') return 'none'
+  if (code === 'SESSION_ENDED') return 'completed'
   // A turn that was cancelled had begun.
   return factsOf(code).unseen === 'unknown' && code !== 'TURN_ABORTED' ? 'unknown' : undefined
 }
 
 /** Whether the session was open when this failed, so that a stream had begun. */
 export function comesInTheTurn(error: FlowError): boolean {
-  return aborting.has(error.code) || error.code === 'SESSION_CONFLICT'
+  return aborting.has(error.code) || error.code === 'SESSION_CONFLICT' || error.code === 'SCHEDULE_ERROR'
 }

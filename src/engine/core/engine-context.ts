@@ -40,6 +40,8 @@ export type ConcurrencyLimit = 'maxConcurrentTurns' | 'maxConcurrentTurnsPerOwne
 /** A turn that counts towards a {@link ConcurrencyLimit}. */
 export interface AdmittedTurn {
   readonly owner?: string | undefined
+  /** Whether it takes an event of the application, which the owner's places do not count. Default `false`. */
+  readonly isOfServer?: boolean
   /** Resolves when the turn is settled. */
   readonly outcome?: Promise<unknown>
 }
@@ -81,6 +83,11 @@ export interface EngineContext extends ModelSettings {
   readonly mask: FlowEngineOptions['mask']
   readonly outdated: 'refuse' | 'restart'
   readonly busy: NonNullable<FlowEngineOptions['busy']>
+  readonly schedule: FlowEngineOptions['schedule']
+  /** By session: functions that stop the timer that wakes it. See `waiting/wake-by-timer.ts`. */
+  readonly wakeTimers: Map<string, () => void>
+  /** Loads `waiting/index.ts`. Its types are in `turn/events/late-parts.ts`. */
+  readonly loadWaiting: () => Promise<unknown>
   /** `undefined` if owners have no budget. */
   readonly ownerBudgets: OwnerBudgets | undefined
   readonly turns: Set<RunningTurn>

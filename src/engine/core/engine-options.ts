@@ -11,7 +11,7 @@ import type { FilePart, ImagePart } from '../../model/message.js'
 import type { EngineBudgets } from '../../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../../model/model-provider.js'
 import type { SessionStore } from '../../session/session-store.js'
-import type { JsonObject } from '../../util/json.js'
+import type { JsonObject, JsonValue } from '../../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
 
 /** The options of {@link FlowEngine}. All are optional. */
@@ -100,6 +100,13 @@ export interface FlowEngineOptions {
    * `'queue'`.
    */
   readonly busy?: 'queue' | 'reject' | 'interrupt'
+  /**
+   * Has a session woken: `engine.wake({ sessionId })` must be called at `at` (ISO 8601, UTC), once or more often, by any
+   * process. Called before a turn with a timer commits; if it rejects, or takes longer than `storeTimeoutMs`, the turn
+   * fails with `SCHEDULE_ERROR` and is rolled back. Default: timers of this process if the store is not durable;
+   * otherwise a turn that sets a timer fails.
+   */
+  readonly schedule?: (wake: { readonly sessionId: string; readonly at: string }) => void | Promise<void>
   /** The engine's time. Default: the machine's. */
   readonly clock?: Clock
   /** Returns a number from 0 up to, but not including, 1, for the delays between attempts. Default: `Math.random`. */
@@ -120,8 +127,18 @@ export interface FlowEngineOptions {
 export interface FlowRunInput {
   /** The registered name of the flow. */
   readonly flowName: string
-  /** The user's message. */
+  /** The user's message. Empty if there is an {@link FlowRunInput.event}. */
   readonly userMessage: string
+  /**
+   * The user's own event, for an `event` with `byUser: true`: a form that is submitted, a button. It needs a `sessionId`
+   * and never begins a session.
+   */
+  readonly event?: { readonly name: string; readonly payload?: JsonValue }
+  /**
+   * What happens if the session has completed. `'reject'`: the call fails with `SESSION_ENDED`. Default `'new'`: a new
+   * session starts.
+   */
+  readonly whenEnded?: 'new' | 'reject'
   /**
    * Images and files that the user sent: `turn.attachments`, kept in memory with the message. Base64 in the standard
    * alphabet, or an absolute http or https URL without credentials. Default: none.
@@ -156,6 +173,45 @@ export interface FlowRunInput {
    * Default: none, for runtimes that keep running.
    */
   readonly waitUntil?: (work: Promise<unknown>) => void
+}
+
+/** An event for a session, from the application: see `engine.sendEvent`. */
+export interface SendEventInput {
+  readonly sessionId: string
+  /** The name of the event. */
+  readonly event: string
+  /** Plain JSON, at most `maxConfigBytes`. Default: none. */
+  readonly payload?: JsonValue
+  /** Must match the session's flow, if it is given. */
+  readonly flowName?: string
+  /** Must match the session's owner, if it is given. Default: the application's own rights. */
+  readonly owner?: string
+  /** Who sends it: a name that customers may read. At most 200 characters. */
+  readonly by?: string
+  /** The sender's ID, for the document and `turn.event`. No route sends it. At most 200 characters. */
+  readonly byId?: string
+  /** Only this entry of this step may take the event: `turn.step` and `turn.entry`. Default: any that takes it. */
+  readonly only?: { readonly step: string; readonly entry: string }
+  /** What the sender was asked, for `turn.event`: plain JSON, at most 1 KiB. */
+  readonly about?: JsonValue
+  /** As in {@link FlowRunInput}: with it, the event can be sent again, also after the session has ended. */
+  readonly idempotencyKey?: string
+  /** As in {@link FlowRunInput}. */
+  readonly requestId?: string
+  /** As in {@link FlowRunInput}. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * The result of `engine.wake`.
+ *
+ * @inline
+ */
+export type WakeResult = {
+  /** The turns of the timers that were due. If one has an `error`, wake the session again. */
+  readonly results: readonly ExecuteResult[]
+  /** When the session has to be woken next: ISO 8601, UTC. It is scheduled. Absent if no timer is left. */
+  readonly next?: string
 }
 
 /** The reply of a turn: exactly these five fields. */

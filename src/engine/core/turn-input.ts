@@ -1,6 +1,7 @@
 /** The checked input of a turn, made by `input/check-input.ts`. */
+import type { Turn } from '../../flow/turn.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
-import type { JsonObject } from '../../util/json.js'
+import type { JsonObject, JsonValue } from '../../util/json.js'
 import type { FlowRunInput } from './engine-options.js'
 
 /** The digests of an idempotency key. A receipt contains the first two. */
@@ -13,6 +14,17 @@ export interface RequestKey {
    * it.
    */
   readonly claim: string
+}
+
+/** The event of a turn, checked. */
+export interface TurnEvent {
+  readonly name: string
+  /** Frozen; `undefined` if there is none. */
+  readonly payload: JsonValue | undefined
+  readonly source: 'server' | 'user' | 'timer'
+  /** What flow code sees of it: `Turn.event`. Frozen. */
+  readonly seen: NonNullable<Turn['event']>
+  readonly only?: { readonly step: string; readonly entry: string } | undefined
 }
 
 /** The input of one turn, checked. */
@@ -34,4 +46,8 @@ export interface TurnInput {
   readonly hideFlow: true | undefined
   readonly serverContext: JsonObject | undefined
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
+  /** `true` if a completed session must not be replaced by a new one. */
+  readonly rejectsEnded: true | undefined
+  /** `undefined` in the turn of a message. */
+  readonly event: TurnEvent | undefined
 }

@@ -10,7 +10,7 @@ import { FlowError } from '../../errors/flow-error.js'
 import type { SessionDocument, SessionReceipt } from '../../session/session-document.js'
 import type { EngineEventMap, EngineEvents } from '../core/engine-events.js'
 import type { ExecuteResult } from '../core/engine-options.js'
-import { failureEnvelope, successEnvelope } from '../core/run-envelope.js'
+import { failureEnvelope, plain, successEnvelope } from '../core/run-envelope.js'
 import type { RequestKey } from '../core/turn-input.js'
 
 /** A recorded outcome. */
@@ -29,7 +29,7 @@ export function replayOf(document: SessionDocument, requestKey: RequestKey | und
   const receipt = document.receipts?.find(({ key }) => key === requestKey?.key)
   if (receipt === undefined) return undefined
   if (receipt.request !== requestKey?.request) throw new IdempotencyMismatchError()
-  const replay = receipt.turn === undefined ? failureOf(document, receipt) : replyOf(document, receipt.turn)
+  const replay = receipt.turn === undefined ? failureOf(document, receipt) : replyOf(document, receipt)
   if (replay === undefined) throw new IdempotencyMismatchError()
   return replay
 }
@@ -42,10 +42,11 @@ export function hasReceipt(
   return idempotency !== undefined && document?.receipts?.some(({ key }) => key === idempotency.key) === true
 }
 
-function replyOf(document: SessionDocument, turn: number): Replay | undefined {
+function replyOf(document: SessionDocument, { turn, event }: SessionReceipt): Replay | undefined {
   const entry = document.history.find((one) => one.turn === turn)
-  if (entry === undefined) return undefined
-  const { reply: text, contentType, encoding, id = '' } = entry
+  // Whoever sent an event needs to know only that it was taken.
+  if (entry === undefined && !event) return undefined
+  const { reply: text = '', contentType = plain, encoding, id = '' } = entry ?? {}
   // No turn follows the one that completed the session.
   const completed = document.runStatus === 'completed' && turn === document.turns
   const result = successEnvelope(document.id, { text, contentType, encoding }, completed)

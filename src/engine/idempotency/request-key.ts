@@ -5,7 +5,7 @@ import { isIdempotencyKey } from '../../util/patterns.js'
 import type { RequestKey, TurnInput } from '../core/turn-input.js'
 
 /** The fields that make two requests equal, and their sender. */
-type Request = Pick<TurnInput, 'userMessage' | 'attachments' | 'context' | 'owner'>
+type Request = Pick<TurnInput, 'userMessage' | 'attachments' | 'context' | 'owner'> & Partial<Pick<TurnInput, 'event'>>
 
 /**
  * The digests of a key.
@@ -31,7 +31,12 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
 }
 
 /** The key and the request as JSON texts, one after the other: a list, then a list and an object if present. */
-function textOf(idempotencyKey: string, { userMessage, attachments, context }: Request, flowName: string): string {
+function textOf(idempotencyKey: string, request: Request, flowName: string): string {
+  const { userMessage, attachments, context, event } = request
+  if (event !== undefined) {
+    const { about: _, ...sender } = event.seen
+    return canonicalJson([idempotencyKey, sender, event.payload ?? null])
+  }
   const texts = JSON.stringify([idempotencyKey, flowName, userMessage])
   const ofAttachments = attachments.length === 0 ? '' : canonicalJson(attachments)
   return texts + ofAttachments + (context === undefined ? '' : canonicalJson(context))

@@ -3,14 +3,23 @@
  * input is copied, so that the caller cannot change it during the turn.
  */
 import { invalidInput } from '../../errors/engine-errors.js'
-import { copyJson, deepFreeze, isLarger, isPlainObject, type JsonError, type JsonObject } from '../../util/json.js'
+import { eventNameRule, isEventName } from '../../flow/event.js'
+import {
+  copyJson,
+  deepFreeze,
+  isLarger,
+  isPlainObject,
+  type JsonError,
+  type JsonObject,
+  type JsonValue,
+} from '../../util/json.js'
 import { findUnknownName, hintAt, type OptionNames } from '../../util/options.js'
 import { isRequestId } from '../../util/patterns.js'
 import { shownName } from '../../util/shown-name.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../core/engine-limits.js'
 import type { FlowRunInput } from '../core/engine-options.js'
 import { checkId } from '../core/ids.js'
-import type { TurnInput } from '../core/turn-input.js'
+import type { TurnEvent, TurnInput } from '../core/turn-input.js'
 import { checkAttachments } from './check-attachments.js'
 
 /**
@@ -35,6 +44,8 @@ export function checkRequestId(requestId: unknown): string | undefined {
 const inputNames: OptionNames<FlowRunInput> = {
   flowName: true,
   userMessage: true,
+  event: true,
+  whenEnded: true,
   attachments: true,
   sessionId: true,
   config: true,
@@ -75,10 +86,12 @@ export function checkTurnInput(
     readonly hideFlow?: unknown
     readonly serverContext?: unknown
     readonly waitUntil?: unknown
+    readonly event?: unknown
+    readonly whenEnded?: unknown
   },
   limits: EngineLimits,
 ): TurnInput {
-  const { flowName, userMessage, signal, owner, hideFlow, waitUntil } = input
+  const { flowName, userMessage, signal, owner, hideFlow, waitUntil, whenEnded } = input
   if (typeof flowName !== 'string' || flowName === '') {
     throw invalidInput('flowName must be a string that is not empty.')
   }
@@ -87,6 +100,7 @@ export function checkTurnInput(
   const attachments = checkAttachments(input.attachments, limits)
   checkCallbacks(signal, waitUntil)
   checkHideFlow(hideFlow)
+  checkWhenEnded(whenEnded)
   if (owner !== undefined && (typeof owner !== 'string' || owner === '')) {
     throw invalidInput('owner must be a string that is not empty.')
   }
@@ -108,9 +122,22 @@ export function checkTurnInput(
     owner,
     requestId,
     hideFlow: hideFlow === true ? true : undefined,
+    rejectsEnded: whenEnded === 'reject' ? true : undefined,
+    event: checkUserEvent(input, attachments, limits),
     serverContext,
     waitUntil: waitUntil as TurnInput['waitUntil'],
   }
+}
+
+function checkUserEvent(
+  { event, userMessage, sessionId }: { event?: unknown; userMessage: unknown; sessionId: string | undefined },
+  attachments: readonly unknown[],
+  limits: EngineLimits,
+): TurnEvent | undefined {
+  if (event === undefined) return undefined
+  if (userMessage !== '' || attachments.length > 0) throw invalidInput('Send either a message or an event, not both.')
+  if (sessionId === undefined) throw invalidInput('An event needs a sessionId: it never begins a session.')
+  return checkEvent(event, 'user', limits)
 }
 
 /**
@@ -136,11 +163,33 @@ function checkObject(
 ): JsonObject | undefined {
   if (value === undefined) return undefined
   if (!isPlainObject(value)) throw invalidInput(`${name} must be a plain object.`)
+  return copyOf(value, name, limits, maxBytes, outer) as JsonObject
+}
+
+/** A frozen copy of a caller's JSON. See {@link checkObject}. */
+export function copyOf(value: unknown, name: string, limits: EngineLimits, maxBytes?: number, outer = 0): JsonValue {
   const refuse = (problem: string, cause: JsonError): Error => {
     if (cause.isTooLarge) return limitExceeded(limits, 'maxConfigBytes', name)
     return depthExceeded(limits, cause) ?? invalidInput(`${problem}.`, cause)
   }
-  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes)) as JsonObject
+  return deepFreeze(copyJson(value, name, limits.maxJsonDepth + outer, refuse, maxBytes))
+}
+
+/** @throws `InvalidInputError`, `LimitExceededError` */
+export function checkEvent(event: unknown, source: TurnEvent['source'], limits: EngineLimits): TurnEvent {
+  const { name, payload } = Object(event) as { readonly name?: unknown; readonly payload?: unknown }
+  if (!isEventName(name)) throw invalidInput(`The name of an event must be ${eventNameRule}.`)
+  return {
+    name,
+    payload: payload === undefined ? undefined : copyOf(payload, 'payload', limits, limits.maxConfigBytes),
+    source,
+    seen: Object.freeze({ name }),
+  }
+}
+
+function checkWhenEnded(whenEnded: unknown): void {
+  if (whenEnded === undefined || whenEnded === 'new' || whenEnded === 'reject') return
+  throw invalidInput("whenEnded must be 'new' or 'reject'.")
 }
 
 function checkHideFlow(hideFlow: unknown): void {

@@ -36,15 +36,16 @@ export class Admission {
     if (this.#turns.delete(turn)) this.#count(turn, -1)
   }
 
-  #reached({ owner }: AdmittedTurn): ConcurrencyLimit | undefined {
+  #reached({ owner, isOfServer }: AdmittedTurn): ConcurrencyLimit | undefined {
     const { maxConcurrentTurns, maxConcurrentTurnsPerOwner } = this.#limits
     if (this.#turns.size >= maxConcurrentTurns) return 'maxConcurrentTurns'
-    if (owner === undefined || (this.#owned.get(owner) ?? 0) < maxConcurrentTurnsPerOwner) return undefined
+    if (owner === undefined || isOfServer || (this.#owned.get(owner) ?? 0) < maxConcurrentTurnsPerOwner)
+      return undefined
     return 'maxConcurrentTurnsPerOwner'
   }
 
-  #count({ owner }: AdmittedTurn, more: 1 | -1): void {
-    if (owner === undefined) return
+  #count({ owner, isOfServer }: AdmittedTurn, more: 1 | -1): void {
+    if (owner === undefined || isOfServer) return
     const count = (this.#owned.get(owner) ?? 0) + more
     if (count > 0) this.#owned.set(owner, count)
     else this.#owned.delete(owner)

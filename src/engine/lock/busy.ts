@@ -26,7 +26,7 @@ export function checkMayWait(turn: TurnControl, queued: number, lock: HeldLock):
   const policy = policyFor(turn, lock)
   if (policy === 'reject') throw new SessionBusyError()
   const stay = queued - waitersToSupersede(turn, policy, lock).length
-  if (stay >= limits.maxQueuedTurnsPerSession) {
+  if (stay >= limits.maxQueuedTurnsPerSession && !turn.isOfServer) {
     throw limitExceeded(limits, 'maxQueuedTurnsPerSession', 'The number of turns that wait for this session')
   }
   turn.queuedAt ??= monotonicTime(engine.clock)
@@ -91,7 +91,8 @@ export function leadWaiting({ engine, owner, flowName, lockHolder }: TurnControl
   if ((engine.flows.get(flowName)?.busy ?? engine.busy) !== 'queue') return
   for (const { wait } of lock.waiting()) {
     const turn = turnOf(wait)
-    if (turn !== undefined && turn.owner === owner && turn.flowName === flowName) turn.contend().successor = sessionId
+    if (turn !== undefined && turn.owner === owner && turn.flowName === flowName && !turn.input.event)
+      turn.contend().successor = sessionId
   }
 }
 
@@ -120,8 +121,11 @@ function policyFor(turn: TurnControl, lock: HeldLock): Policy {
   if (underWay === undefined || underWay.owner !== turn.owner) return 'queue'
   // A repeat of an answered message is not a turn. Loading the session shows whether this is one.
   if (mayBeRepeat(underWay)) return 'queue'
+  // An event always waits, and is never interrupted.
+  if (turn.input.event !== undefined) return 'queue'
   const { engine, flowName } = underWay
   const policy = engine.flows.get(flowName)?.busy ?? engine.busy
+  if (policy === 'interrupt' && underWay.input.event !== undefined) return 'queue'
   return policy === 'reject' || flowName === turn.flowName ? policy : 'queue'
 }
 
@@ -135,7 +139,8 @@ function waitersToSupersede(
   if (policy !== 'interrupt') return []
   return Array.from(lock.waiting()).filter(({ wait }) => {
     const other = turnOf(wait)
-    if (other === undefined || other === turn || hasReceipt(loaded, other.input)) return false
+    if (other === undefined || other === turn || other.input.event !== undefined) return false
+    if (hasReceipt(loaded, other.input)) return false
     return other.owner === turn.owner && other.flowName === turn.flowName
   })
 }

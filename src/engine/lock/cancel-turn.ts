@@ -61,8 +61,9 @@ function turnUnderWay(
   // The application itself may cancel any turn, except one of a caller who does not own the session and is about to
   // find that out.
   if (caller === undefined) return turns.find(({ holder }) => holder.isOwn) ?? turns[0]
-  const own = turns.find(({ holder, turn }) => turn.owner === caller.owner && !holder.isForeignTo(caller))
-  const other = own === undefined ? turns.find(({ holder }) => holder.isOwn) : undefined
+  const ofUsers = turns.filter(({ turn }) => !turn.isOfServer)
+  const own = ofUsers.find(({ holder, turn }) => turn.owner === caller.owner && !holder.isForeignTo(caller))
+  const other = own === undefined ? ofUsers.find(({ holder }) => holder.isOwn) : undefined
   if (other !== undefined) {
     const { requestId } = caller
     reportForeign(engine, { sessionId, operation: 'cancel', requestId }, caller, other.turn.owner)

@@ -17,7 +17,7 @@ export function turnWait(control: TurnControl): LockWait {
     onTimeout,
     holder: 'turn',
     turnId: control.turnId,
-    counted: true,
+    counted: !control.isOfServer,
     caller: input,
     signal,
     onAbort: () => new TurnAbortedError({ cause: signal?.reason }),

@@ -8,13 +8,14 @@ import { asFlowError, userText } from '../core/error-text.js'
 import { registeredName } from '../core/registered-name.js'
 import { failureEnvelope, type TurnOutcome } from '../core/run-envelope.js'
 import { lookUpState, stateUnseen } from '../core/session-state.js'
-import type { TurnInput } from '../core/turn-input.js'
+import type { TurnEvent, TurnInput } from '../core/turn-input.js'
 import { answerRepeat, replayBeforeLock } from '../idempotency/answer-repeat.js'
 import { requestKeyOf } from '../idempotency/request-key.js'
 import { checkConfig, checkInputNames, checkSessionId, checkTurnInput } from '../input/check-input.js'
 import { turnWait } from '../lock/lock-waits.js'
 import type { TurnStream } from '../stream/turn-stream.js'
 import { TurnControl } from './control/turn-control.js'
+import { lateParts } from './events/late-parts.js'
 import { runTurn } from './run-turn.js'
 
 /**
@@ -22,12 +23,14 @@ import { runTurn } from './run-turn.js'
  *
  * @param context - Added to the flow context of a new session, if the input has no `config`.
  * @param stream - Receives the turn piece by piece. Default: none.
+ * @param event - The event of the application that the turn takes. Default: none.
  */
 export async function executeTurn(
   engine: EngineContext,
   unchecked: FlowRunInput,
   context?: unknown,
   stream?: TurnStream,
+  event?: TurnEvent,
 ): Promise<ExecuteResult> {
   let givenId = ''
   let control: TurnControl | undefined
@@ -36,15 +39,16 @@ export async function executeTurn(
     // The caller's object is read inside the `try`, because its getters may throw.
     const sessionId = checkSessionId((unchecked as FlowRunInput | null | undefined)?.sessionId)
     givenId = sessionId ?? ''
-    const input = checkInput(engine, unchecked, sessionId, context, stream)
+    const input = checkInput(engine, unchecked, sessionId, context, stream, event)
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const turn = new TurnControl(engine, input, registeredName(engine, input), givenId, { stream })
     control = turn
-    if (input.idempotency === undefined) outcome = await runInOrder(turn)
+    const runOnce = input.event === undefined ? runInOrder : runEvent
+    if (input.idempotency === undefined) outcome = await runOnce(turn)
     else {
       // A refusal is an outcome for all requests that joined the turn.
       const run = (): Promise<TurnOutcome> =>
-        runInOrder(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
+        runOnce(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
       outcome = await engine.keyedTurns.run(turn, run)
     }
   } catch (thrown) {
@@ -87,6 +91,11 @@ function refusal(
   }
   const text = userText(engine, error, failed)
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
+}
+
+/** Runs the turn of an event: see `events/run-to-commit.ts`. */
+async function runEvent(control: TurnControl): Promise<TurnOutcome> {
+  return (await lateParts(control.engine)).runToCommit(control, runInOrder)
 }
 
 /** Runs a turn after earlier ones, unless it is a repeat whose answer is found before it asks for the lock. */
@@ -139,10 +148,11 @@ function checkInput(
   sessionId: string | undefined,
   givenContext: unknown,
   stream: TurnStream | undefined,
+  event: TurnEvent | undefined,
 ): TurnInput {
   checkInputNames(unchecked)
   const config = checkConfig(unchecked.config, limits)
-  const checked = checkTurnInput(
+  const ofUser = checkTurnInput(
     {
       flowName: unchecked.flowName,
       userMessage: unchecked.userMessage,
@@ -155,9 +165,12 @@ function checkInput(
       hideFlow: unchecked.hideFlow,
       serverContext: unchecked.serverContext,
       waitUntil: unchecked.waitUntil,
+      event: unchecked.event,
+      whenEnded: unchecked.whenEnded,
     },
     limits,
   )
+  const checked = event === undefined ? ofUser : { ...ofUser, event }
   const { idempotencyKey } = unchecked
   const input =
     idempotencyKey === undefined

@@ -15,7 +15,9 @@ import { TurnView } from './steps/turn-view.js'
  * engine.
  */
 function isForFlow(error: FlowError): boolean {
-  return !leavesSessionUnchanged(error) && error.code !== 'SESSION_STORE_ERROR' && error.code !== 'TURN_TIMEOUT'
+  return (
+    !leavesSessionUnchanged(error) && !['SESSION_STORE_ERROR', 'SCHEDULE_ERROR', 'TURN_TIMEOUT'].includes(error.code)
+  )
 }
 
 /**
@@ -28,7 +30,9 @@ export async function recoverTurn(control: TurnControl, failed: TurnDraft, throw
   control.work.check()
   const { flow } = failed
   const error = asFlowError(thrown)
-  if (flow.onError === Flow.prototype.onError || !isForFlow(error)) throw thrown
+  // The user has sent nothing that could be answered.
+  const isForUser = control.input.event === undefined
+  if (flow.onError === Flow.prototype.onError || !isForUser || !isForFlow(error)) throw thrown
   const draft = failed.startAgain()
   control.draft = draft
   control.effects?.startAgain()

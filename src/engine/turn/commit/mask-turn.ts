@@ -4,11 +4,10 @@
  */
 import type { StoredMessage } from '../../../model/message.js'
 import type { SentAttachment } from '../../../session/session-document.js'
-import { deepFreeze, type JsonValue } from '../../../util/json.js'
-import { type Mask, maskText } from '../../core/mask-text.js'
+import { deepFreeze } from '../../../util/json.js'
+import { type Mask, maskJson, maskText } from '../../core/mask-text.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 
-type Place = Parameters<Mask>[1]
 type Part = StoredMessage['parts'][number]
 
 /**
@@ -99,22 +98,4 @@ function maskPart(mask: Mask, part: Part, said: 'message' | 'reply'): Part | [] 
       return name === undefined ? part : { ...part, name: mask(name, said) }
     }
   }
-}
-
-/** Masks each string, key and number (as its digits) in JSON. A changed number becomes a string. */
-function maskJson(mask: Mask, value: JsonValue, where: Place): JsonValue {
-  if (typeof value === 'string') return mask(value, where)
-  if (typeof value === 'number') {
-    const digits = String(value)
-    const masked = mask(digits, where)
-    return masked === digits ? value : masked
-  }
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((one: JsonValue) => maskJson(mask, one, where))
-  // A session with a key of this name could not be loaded again.
-  const entries = Object.entries(value).map(([key, one]) => {
-    const name = mask(key, where)
-    return [name === '__proto__' ? '' : name, maskJson(mask, one, where)] as const
-  })
-  return Object.fromEntries(entries)
 }

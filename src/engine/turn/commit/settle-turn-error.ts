@@ -17,7 +17,7 @@ import type { SessionState } from '../../core/engine-options.js'
 import { asFlowError, logFailure, maskedError, maskedText, userText } from '../../core/error-text.js'
 import { failureEnvelope, type TurnOutcome } from '../../core/run-envelope.js'
 import { stateUnseen } from '../../core/session-state.js'
-import type { RequestKey } from '../../core/turn-input.js'
+import type { RequestKey, TurnInput } from '../../core/turn-input.js'
 import { answerRepeat, replayAfterConflict } from '../../idempotency/answer-repeat.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
@@ -115,7 +115,9 @@ function isStoredKnown(error: AnyFlowError): boolean {
 }
 
 /** Whether the session goes on although its turn failed. */
-function goesOnAfter({ engine, flowName }: TurnControl, error: AnyFlowError): boolean {
+function goesOnAfter({ engine, flowName, input }: TurnControl, error: AnyFlowError): boolean {
+  // A session never ends because an event failed, or a timer could not be set.
+  if (input.event !== undefined || error.code === 'SCHEDULE_ERROR') return true
   // The new document was too large; nothing else is wrong.
   if (error.code === 'LIMIT_EXCEEDED' && error.limit === 'maxSessionBytes') return true
   return (engine.flows.get(flowName)?.onTurnError ?? engine.onTurnError) === 'rollback'
@@ -180,7 +182,7 @@ function saveFailure(
     revision: nextRevision(storedRevision, generateId('revision')),
     runStatus: abortedBy === undefined ? 'running' : 'aborted',
     savedAt: isoTime(clock.now()),
-    error: [...beforeTurn.error, text].slice(-maxErrors),
+    error: withText(beforeTurn.error, text, control.input.event),
     usage,
   }
   const { input, lockHolder } = control
@@ -190,6 +192,13 @@ function saveFailure(
   const added = { appended: { receipts: 1 } }
   const answered = withReceipt(document, input.idempotency, abortedBy)
   return session.access.write(answered, storedRevision, { hint: added, holder: lockHolder })
+}
+
+/** The texts of a document with one more. Of an event, only the last one is kept, so that it pushes no other out. */
+function withText(texts: readonly string[], text: string, event: TurnInput['event']): string[] {
+  const prefix = event && `Event '${event.name}': `
+  const others = prefix === undefined ? texts : texts.filter((one) => !one.startsWith(prefix))
+  return [...others, (prefix ?? '') + text].slice(-maxErrors)
 }
 
 /** An aborted document, with a receipt that records the failure as the answer to the request. */

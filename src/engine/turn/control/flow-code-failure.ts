@@ -13,7 +13,7 @@ import type { TurnControl } from './turn-control.js'
  * The codes for errors about a session, a turn, an engine or its flows. `INVALID_INPUT` is not one of them, because
  * providers use it to refuse the user's input.
  */
-const ownCode = /^(SESSION_|TURN_|ENGINE_|IDEMPOTENCY_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
+const ownCode = /^(SESSION_|TURN_|ENGINE_|IDEMPOTENCY_|EVENT_|SCHEDULE_|FLOW_NOT_FOUND$|FLOW_REGISTRATION$)/
 
 /** The limits that settle or answer a turn in a special way. */
 const ownLimits: readonly (string | undefined)[] = ['maxSessionBytes', ...passingLimits]

@@ -40,23 +40,42 @@ export class TurnControl extends TurnEvents {
   /** Releases the sessions that the store must not evict during the turn. */
   #releases: (() => void)[] | undefined
 
-  /** @param options - `turnId`: the turn's ID. Default: a new one. */
+  /** The turn of the same event that met a conflict; `undefined` if there is none. */
+  readonly after: TurnControl | undefined
+
+  /**
+   * @param options - `turnId`: the turn's ID. Default: a new one. `after`: the turn of the same event that met a
+   * conflict: this one has its deadline.
+   */
   constructor(
     engine: EngineContext,
     input: TurnInput,
     flowName: string,
     sessionId: string,
-    options: { readonly stream?: TurnStream | undefined; readonly turnId?: string } = {},
+    options: {
+      readonly stream?: TurnStream | undefined
+      readonly turnId?: string
+      readonly after?: TurnControl
+    } = {},
   ) {
     super(engine, input, flowName, sessionId, options.turnId ?? engine.generateId('turn'))
     this.input = input
-    this.#stream = options.stream
-    if (options.stream !== undefined) options.stream.turnId = this.turnId
+    const { after } = options
+    this.after = after
+    if (after !== undefined) this.work.startedAt = after.work.startedAt
+    this.#stream = options.stream ?? (after === undefined ? undefined : after.#stream)
+    if (this.#stream !== undefined) this.#stream.turnId = this.turnId
   }
 
   contend(): Contention {
     this.contention ??= new Contention()
     return this.contention
+  }
+
+  /** Whether the turn takes an event of the application or of the clock, not of the user. */
+  get isOfServer(): boolean {
+    const { event } = this.input
+    return event !== undefined && event.source !== 'user'
   }
 
   get isCancelled(): boolean {

@@ -59,11 +59,15 @@ export class TurnWork implements RunningTurn {
   begin(lockHolder?: LockHolder): void {
     const { clock, deadlines, limits, turns } = this.#engine
     this.#lockHolder = lockHolder
-    this.startedAt = monotonicTime(clock)
-    this.#deadline = deadlines.set(limits.turnTimeoutMs, (failure) => {
+    const now = monotonicTime(clock)
+    const isAgain = this.startedAt < now
+    if (!isAgain) this.startedAt = now
+    const leftMs = isAgain ? Math.max(1, this.deadlineAt - now) : limits.turnTimeoutMs
+    const end = (failure: FlowError | undefined): void => {
       if (failure === undefined) this.expire()
       else this.abort(failure)
-    })
+    }
+    this.#deadline = deadlines.set(leftMs, end, isAgain)
     turns.add(this)
   }
 

@@ -25,6 +25,9 @@ export interface TurnLists {
   readonly receipts?: GrowingList<SessionReceipt> | undefined
 }
 
+/** How many receipts of events a session keeps. */
+const maxEventReceipts = 32
+
 const nothing: readonly never[] = Object.freeze([])
 
 /** The removed entries, in their order. */
@@ -198,14 +201,21 @@ function followCalls({ parts }: StoredMessage, open: Set<string>, results: Reado
 
 /**
  * Removes the oldest receipts, and those whose turn is no longer in the history. The receipt of the turn that created
- * the session stays: its repeat must not run, even if its reply is gone.
+ * the session stays: its repeat must not run, even if its reply is gone. The receipts of events are counted apart, and
+ * do not depend on the history.
  */
 function trimReceipts(receipts: GrowingList<SessionReceipt>, most: number, firstTurn: number): void {
   const { list } = receipts
-  const kept = list[0]?.turn === 1 ? 1 : 0
-  let count = Math.max(0, list.length - kept - most)
-  while (kept + count < list.length && (list[kept + count]?.turn ?? firstTurn) < firstTurn) count++
-  if (count > 0) receipts.removeOldest(count, kept)
+  const kept = list[0]?.turn === 1 && !list[0].event ? 1 : 0
+  const events = list.filter(({ event }) => event).length
+  let spareEvents = events - maxEventReceipts
+  let spare = list.length - events - kept - most
+  let index = kept
+  for (const { event, turn = firstTurn } of list.slice(kept)) {
+    const isKept = event ? spareEvents-- <= 0 : spare-- <= 0 && turn >= firstTurn
+    if (isKept) index++
+    else receipts.removeOldest(1, index)
+  }
 }
 
 function trimAttachments(

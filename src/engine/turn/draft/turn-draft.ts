@@ -16,15 +16,18 @@ import { memoryList } from '../../../session/document-lists.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
 import { shareList } from '../../../session/lists/shared-lists.js'
 import { hasSameLists, noteChange } from '../../../session/save-hint.js'
-import type {
-  SentAttachment,
-  SessionDocument,
-  SessionEffects,
-  SessionHistoryEntry,
-  SessionReceipt,
-  SessionSequenceEntry,
-  SessionStep,
-  SessionUsage,
+import {
+  framesLayoutVersion,
+  type SentAttachment,
+  type SessionDocument,
+  type SessionEffects,
+  type SessionFrame,
+  type SessionHistoryEntry,
+  type SessionReceipt,
+  type SessionSequenceEntry,
+  type SessionStep,
+  type SessionUsage,
+  sessionLayoutVersion,
 } from '../../../session/session-document.js'
 import type { SessionSaveHint } from '../../../session/session-store.js'
 import { isoTime } from '../../../util/iso-time.js'
@@ -89,6 +92,13 @@ export class TurnDraft implements StepRuntime {
   effects: SessionEffects | undefined
   /** The calls of tools, in the order of the model: see `ToolCall.idempotencyKey`. `undefined` until there is one. */
   toolCalls: ToolCallPart[] | undefined
+  /** What the session waits for after the turn; `undefined` if nothing. */
+  frames: readonly SessionFrame[] | undefined
+  wakeAt: string | undefined
+  /** The timers that the current step has set, in milliseconds. */
+  timers: Map<string, number | undefined> | undefined
+  /** The event that the turn took, for the history. */
+  event: SessionHistoryEntry['event']
   /** The images and files of the user's message, for the history. */
   sent: readonly SentAttachment[] | undefined
   /** `undefined` until the turn has a reply. */
@@ -138,6 +148,13 @@ export class TurnDraft implements StepRuntime {
   enterAnew(): void {
     this.#entersAnew = true
     this.currentStep = null
+  }
+
+  /** See `Turn.entry`. */
+  get entry(): string {
+    const { length } = this.#entered
+    const former = this.base.flow.frames?.[0]
+    return length === 0 && former?.step === this.stepId ? former.entry : `${this.turnNumber}.${length}`
   }
 
   /** The reply of the turn, which must have its {@link answer}. */
@@ -191,6 +208,7 @@ export class TurnDraft implements StepRuntime {
   /** Moves to a step, merges the transition's `state` into the step's, and applies its settings for replies. */
   enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
+    this.timers = undefined
     // Bytes are a single reply, and the closing reply is the last, so neither affects later texts.
     const isOfOneReply = fields !== undefined && (fields.kind === 'finish' || fields.encoding !== undefined)
     this.stepContentType = isOfOneReply ? undefined : fields?.contentType
@@ -255,7 +273,7 @@ export class TurnDraft implements StepRuntime {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
-    if (input.idempotency !== undefined) this.#addReceipt(input.idempotency)
+    if (input.idempotency !== undefined) this.#addReceipt(input.idempotency, this.event && { event: true })
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
@@ -263,6 +281,7 @@ export class TurnDraft implements StepRuntime {
     const bytes = this.#trimLists(this.stateBytes)
     const document: Writable<SessionDocument> = {
       ...base,
+      version: this.frames === undefined ? sessionLayoutVersion : framesLayoutVersion,
       revision,
       runStatus: this.completed ? 'completed' : 'running',
       savedAt,
@@ -280,9 +299,9 @@ export class TurnDraft implements StepRuntime {
     return document
   }
 
-  #addReceipt({ key, request }: RequestKey): void {
+  #addReceipt({ key, request }: RequestKey, kind: { readonly event: true } | undefined): void {
     this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
-    this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber }))
+    this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber, ...kind }))
   }
 
   #storedFlow(context: JsonObject, steps: SessionDocument['flow']['steps']): SessionDocument['flow'] {
@@ -298,6 +317,10 @@ export class TurnDraft implements StepRuntime {
     if (stepContentType !== undefined) flow.contentType = stepContentType
     // Only if it exists: `delete` makes an object slower even if the property is missing.
     else if (flow.contentType !== undefined) delete flow.contentType
+    if (this.frames !== undefined) flow.frames = this.frames
+    else if (flow.frames !== undefined) delete flow.frames
+    if (this.wakeAt !== undefined) flow.wakeAt = this.wakeAt
+    else if (flow.wakeAt !== undefined) delete flow.wakeAt
     return flow
   }
 
@@ -331,8 +354,10 @@ export class TurnDraft implements StepRuntime {
     const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, stepId: step } = this
     const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
-    if (encoding === undefined && this.sent === undefined) return Object.freeze(entry)
-    return Object.freeze({ ...entry, ...(encoding && { encoding }), ...(this.sent && { attachments: this.sent }) })
+    const { sent, event } = this
+    if (encoding === undefined && sent === undefined && event === undefined) return Object.freeze(entry)
+    const more = { ...(encoding && { encoding }), ...(sent && { attachments: sent }), ...(event && { event }) }
+    return Object.freeze({ ...entry, ...more })
   }
 
   /** The steps to store: the same object if none has changed. */

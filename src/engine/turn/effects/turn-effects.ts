@@ -34,6 +34,8 @@ interface EffectsControl {
   readonly draft: TurnDraft | undefined
   readonly lockHolder: LockHolder | undefined
   readonly mayBeginEffects: boolean
+  /** The turn of the same event that met a conflict. Its results are kept. */
+  readonly after: { readonly effects: TurnEffects | undefined } | undefined
   readonly work: { check(): void; abort(error: FlowError): void }
   hold(sessionId: string): void
   emit(name: 'effect:uncertain', extra: { effect: string; attempt: number; begunAt: string }): void
@@ -79,6 +81,12 @@ export class TurnEffects {
     this.#isOpen = control.mayBeginEffects
     this.#kept = new Map(Object.entries(this.#draft.loaded?.effects ?? {}))
     this.#stored = new Map(this.#kept)
+    const lost = control.after?.effects
+    if (lost !== undefined) this.#takeOver(lost.#kept)
+  }
+
+  #takeOver(lost: ReadonlyMap<string, SessionEffect>): void {
+    for (const [name, effect] of lost) if (this.#kept.get(name)?.result === undefined) this.#kept.set(name, effect)
   }
 
   /** See `turn.once`. @param draft - The draft of the caller's part of the turn. */

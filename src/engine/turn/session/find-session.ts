@@ -1,5 +1,6 @@
 /** Finds the stored session that a turn may continue, if there is one. No flow code has run yet. */
-import { isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
+import { FlowError } from '../../../errors/flow-error.js'
+import { EventNotTakenError, isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
 import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
@@ -50,7 +51,8 @@ export async function findSession(
  *
  * @throws `SessionStoreError` if the store failed
  */
-export async function isUnstored({ engine, contention }: TurnControl, sessionId: string): Promise<boolean> {
+export async function isUnstored({ engine, contention, input }: TurnControl, sessionId: string): Promise<boolean> {
+  if (input.event !== undefined) return false
   return contention?.unstoredId === sessionId && !(await engine.session.access.isDeleted(sessionId))
 }
 
@@ -60,11 +62,19 @@ export function noteRestart(
   sessionId: string,
   reason: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow',
 ): void {
+  const { event, rejectsEnded } = control.input
+  if (event !== undefined) throw new EventNotTakenError({ sessionId, event: event.name })
+  if (rejectsEnded && reason === 'completed') throw sessionEnded(sessionId)
   // A new session that the flow itself wants is not refused.
   const isOfFlow = reason === 'outdated' || reason === 'flow'
   if (control.engine.unknownSession === 'reject' && !isOfFlow) throw new SessionNotFoundError({ sessionId })
   control.draft = undefined
   control.restarted = reason
+}
+
+function sessionEnded(sessionId: string): FlowError {
+  const message = `Session '${sessionId}' has ended. Leave the session ID out to start a new one.`
+  return new FlowError({ code: 'SESSION_ENDED', message, facts: { sessionId } })
 }
 
 /** Notes the session's owner in the lock. @param stored - The stored document; `undefined` if nothing is stored. */

@@ -21,6 +21,7 @@ export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowS
     flow: {
       ...flow,
       currentStep: currentStep === null ? null : (aliases.get(currentStep) ?? currentStep),
+      ...(flow.frames && { frames: flow.frames.map((one) => ({ ...one, step: aliases.get(one.step) ?? one.step })) }),
       steps: rename(flow.steps),
       memory: rename(flow.memory),
     },

@@ -12,6 +12,7 @@ import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnReply } from '../../core/run-envelope.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
+import { lateParts } from '../events/late-parts.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
 import { TurnView } from './turn-view.js'
 
@@ -25,6 +26,7 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
     if (returned !== undefined) refuseTransition(await returned, 'onRestore', draft.currentStep)
     control.work.check()
   }
+  if (control.input.event !== undefined) return runEvent(control, draft, turn)
   const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
   const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
   if (transition !== undefined) {
@@ -33,6 +35,17 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
     if (transition.fields.kind !== 'go' && draft.answer !== undefined)
       draft.answer = { ...draft.answer, remembered: true }
   } else if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
+  await runToReply(control, draft, turn)
+}
+
+/** Has the event taken, and runs steps until the draft has its reply. */
+async function runEvent(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
+  if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
+  const { stepId } = draft
+  const { takeEvent } = await lateParts(control.engine)
+  const transition = await takeEvent(control, draft, turn)
+  const target = applyTransition(draft, transition, stepId, 'execute', `Event '${turn.event?.name}'`)
+  if (target !== undefined) await move(control, draft, turn, target, transition)
   await runToReply(control, draft, turn)
 }
 
@@ -177,7 +190,7 @@ async function move(
   }
   if (draft.answer === undefined) control.stream?.reset('step')
   draft.enter(to, transition?.fields)
-  turn.enter(transition?.fields.message)
+  turn.enter(transition?.fields.message ?? questionOf(control, draft.steps.require(to)))
   control.emit('step:enter', { step: to })
   control.stream?.send({ type: 'step', step: to })
   const entered: unknown = draft.steps.require(to).onEnter(turn)
@@ -221,22 +234,33 @@ function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transitio
   else if (contentType !== undefined) draft.nextReply = fields
 }
 
+/** The memory namespace of a step, if it has one. */
+function memoryOf(steps: TurnDraft['steps'], stepId: string): string | undefined {
+  const step = steps.get(stepId)
+  const remembers = step instanceof Step || (step instanceof LogicStep && step.memory !== undefined)
+  return remembers ? namespaceOf(step, stepId) : undefined
+}
+
 function refuseTransition(returned: unknown, hook: string, stepId: string): void {
   if (returned === undefined) return
   throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
+}
+
+/** What a model that an event leads to answers. */
+function questionOf({ input: { event } }: TurnControl, step: BaseStep): string | undefined {
+  return event !== undefined && step instanceof Step ? `Event: ${event.name}` : undefined
 }
 
 /** Puts a reply that was not made by a model into the memory of its model step, so that the model knows it. */
 function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   const { answer, steps, memory } = draft
   if (answer === undefined || answer.remembered) return
-  const stepId = steps.require(draft.stepId) instanceof Step ? draft.stepId : answer.from
-  const step = steps.get(stepId)
-  if (!(step instanceof Step)) return
-  const namespace = namespaceOf(step, stepId)
+  const namespace = memoryOf(steps, draft.stepId) ?? memoryOf(steps, answer.from)
+  if (namespace === undefined) return
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  if (turn.event === undefined) memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  if (text === '') return
   // If a transition sent exactly the model's text, memory already has it.
   const last = memory.last(namespace)
   const part = last?.parts[0]

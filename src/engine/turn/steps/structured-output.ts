@@ -1,8 +1,8 @@
 /** Structured answers: describes the form to the model, and checks an answer against it. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { FlowCodeError, flowCodeError } from '../../../errors/engine-errors.js'
-import { jsonSchemaOf } from '../../../flow/json-schema.js'
 import type { Step } from '../../../flow/step.js'
+import { jsonSchemaOf } from '../../../model/json-schema.js'
 import type { ModelOutputSchema } from '../../../model/model-provider.js'
 import { issueText } from '../../../model/schema-issues.js'
 import { toToolName } from '../../../util/patterns.js'

@@ -2,6 +2,7 @@
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { FlowError } from '../../../errors/flow-error.js'
 import { namespaceOf, namespacesOf } from '../../../flow/conversation-memory.js'
+import { delayRule, isDelay } from '../../../flow/event.js'
 import { Flow } from '../../../flow/flow.js'
 import { Step } from '../../../flow/step.js'
 import type { StepTarget } from '../../../flow/transition.js'
@@ -10,6 +11,7 @@ import { deepFreeze, isPlainObject, type JsonObject } from '../../../util/json.j
 import type { TurnControl } from '../control/turn-control.js'
 import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
+import { declaredEvents } from '../events/declared-events.js'
 
 /** A running turn, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
 export class TurnView implements Turn {
@@ -42,6 +44,31 @@ export class TurnView implements Turn {
   get transient(): Map<string, unknown> {
     this.#transient ??= new Map()
     return this.#transient
+  }
+
+  get event(): Turn['event'] {
+    return this.#control.input.event?.seen
+  }
+
+  get step(): string {
+    return this.#draft.stepId
+  }
+
+  get entry(): string {
+    return this.#draft.entry
+  }
+
+  setTimer(name: string, ms: number | undefined): void {
+    const { ofStep = [], ofFlow = [] } = declaredEvents(this.#draft) ?? {}
+    const found = [...ofStep, ...ofFlow].find((one) => one.name === name)
+    if (found === undefined || found.input !== undefined) {
+      throw flowCodeError(
+        `turn.setTimer needs an event of step '${this.step}' that has no input; got '${String(name)}'.`,
+      )
+    }
+    if (ms !== undefined && !isDelay(ms)) throw flowCodeError(`turn.setTimer needs ${delayRule}, or undefined.`)
+    this.#draft.timers ??= new Map()
+    this.#draft.timers.set(name, ms)
   }
 
   get now(): number {

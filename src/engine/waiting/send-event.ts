@@ -1,0 +1,77 @@
+/** Sends an event of the application to a session. */
+import { EventNotTakenError, SessionFlowMismatchError } from '../../errors/session-errors.js'
+import { ownerOf } from '../../session/session-codec.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import { isRequestId, isSessionId } from '../../util/patterns.js'
+import type { EngineContext } from '../core/engine-context.js'
+import type { ExecuteResult, SendEventInput } from '../core/engine-options.js'
+import { asFlowError, userText } from '../core/error-text.js'
+import { loadFor, reportForeign } from '../core/foreign-session.js'
+import { failureEnvelope } from '../core/run-envelope.js'
+import { lookUpState } from '../core/session-state.js'
+import type { TurnEvent } from '../core/turn-input.js'
+import type { TurnControl } from '../turn/control/turn-control.js'
+import { executeTurn } from '../turn/execute-turn.js'
+import { checkSendEvent } from './check-send-event.js'
+
+/** Never rejects. */
+export async function sendEvent(engine: EngineContext, unchecked: SendEventInput): Promise<ExecuteResult> {
+  let sessionId = ''
+  try {
+    const event = checkSendEvent(unchecked, engine.limits)
+    sessionId = unchecked.sessionId
+    return await take(engine, unchecked, event)
+  } catch (thrown) {
+    const error = asFlowError(thrown)
+    const request = Object(unchecked) as Partial<SendEventInput>
+    const id =
+      sessionId || (typeof request.sessionId === 'string' && isSessionId(request.sessionId) ? request.sessionId : '')
+    const requestId =
+      typeof request.requestId === 'string' && isRequestId(request.requestId) ? { requestId: request.requestId } : {}
+    const text = userText(engine, error, { sessionId: id, flowName: '', ...requestId })
+    const state = error.code === 'EVENT_NOT_TAKEN' ? 'none' : await lookUpState(engine, id, request.owner, requestId)
+    return failureEnvelope(id, text, error, state)
+  }
+}
+
+/** Has a session take an event, as a turn of its owner. */
+export async function take(
+  engine: EngineContext,
+  { sessionId, owner, flowName, idempotencyKey, requestId, signal }: Omit<SendEventInput, 'event'>,
+  event: TurnEvent,
+): Promise<ExecuteResult> {
+  const found = await findSession(engine, sessionId, owner)
+  if (found === undefined) throw new EventNotTakenError({ sessionId, event: event.name })
+  const boundFlow = engine.flows.currentName(found.flowName)
+  if (flowName !== undefined && engine.flows.currentName(flowName) !== boundFlow) {
+    throw new SessionFlowMismatchError({ sessionId, boundFlow, requestedFlow: flowName })
+  }
+  const turn = {
+    flowName: found.flowName,
+    userMessage: '',
+    sessionId,
+    idempotencyKey,
+    requestId,
+    signal,
+    owner: found.owner,
+  }
+  return executeTurn(engine, turn as Parameters<typeof executeTurn>[1], undefined, undefined, event)
+}
+
+/** The flow and the owner of a session; of one that is about to be created, from its first turn. */
+async function findSession(
+  engine: EngineContext,
+  sessionId: string,
+  owner: string | undefined,
+): Promise<{ readonly flowName: string; readonly owner?: string | undefined } | undefined> {
+  if (owner === undefined) {
+    const stored = (await engine.session.access.loadUnchecked(sessionId)) as SessionDocument | undefined
+    if (stored !== undefined) return { flowName: stored.flow?.name, owner: ownerOf(stored) as string | undefined }
+  } else {
+    const found = await loadFor(engine, sessionId, { owner })
+    if (found.isForeign) reportForeign(engine, { sessionId, operation: 'run' }, { owner }, found.owner)
+    if (found.stored !== undefined) return { flowName: (found.stored as SessionDocument).flow?.name, owner }
+  }
+  const turns = engine.session.holdersOf(sessionId).map((holder) => holder.waitOf().turn as TurnControl | undefined)
+  return turns.find((turn) => turn !== undefined && (owner === undefined || turn.owner === owner))
+}

@@ -1,0 +1,84 @@
+/** Sends the events whose timers are due. */
+import { decodeSession } from '../../session/session-codec.js'
+import type { SessionDocument } from '../../session/session-document.js'
+import { isoTime } from '../../util/iso-time.js'
+import type { EngineContext } from '../core/engine-context.js'
+import type { ExecuteResult, WakeResult } from '../core/engine-options.js'
+import { asFlowError, userText } from '../core/error-text.js'
+import { checkId } from '../core/ids.js'
+import { failureEnvelope } from '../core/run-envelope.js'
+import type { TurnEvent } from '../core/turn-input.js'
+import { callSchedule, timesOf } from '../turn/events/schedule-wake.js'
+import { take } from './send-event.js'
+
+/** A queue must not take the next wake for the one that runs. */
+const leastDelayMs = 1_000
+
+/** Tries each due timer once, the soonest first. Never rejects. */
+export async function wake(engine: EngineContext, named: { readonly sessionId: string }): Promise<WakeResult> {
+  const results: ExecuteResult[] = []
+  const tried = new Set<string>()
+  let sessionId = ''
+  let isCommitted = false
+  try {
+    sessionId = checkId(Object(named).sessionId, 'sessionId')
+    for (;;) {
+      const document = await load(engine, sessionId)
+      const due = nextDue(document, engine.clock.now(), tried)
+      if (due === undefined) {
+        const next = await scheduleNext(engine, document, isCommitted)
+        return { results, ...(next && { next }) }
+      }
+      tried.add(JSON.stringify(due))
+      const result = await take(engine, { sessionId }, due)
+      // Somebody else was faster.
+      if (result.error?.code === 'EVENT_NOT_TAKEN') continue
+      results.push(result)
+      isCommitted ||= result.error === undefined
+    }
+  } catch (thrown) {
+    const error = asFlowError(thrown)
+    if (error.code === 'EVENT_NOT_TAKEN') return { results }
+    const text = userText(engine, error, { sessionId, flowName: '' })
+    return { results: [...results, failureEnvelope(sessionId, text, error, 'unknown')] }
+  }
+}
+
+async function load({ session }: EngineContext, sessionId: string): Promise<SessionDocument | undefined> {
+  const stored = await session.access.loadUnchecked(sessionId)
+  const document = stored === undefined ? undefined : decodeSession(stored, sessionId)
+  return document?.runStatus === 'running' ? document : undefined
+}
+
+/** The soonest due timer that was not tried, as its event. */
+function nextDue(
+  document: SessionDocument | undefined,
+  now: number,
+  tried: ReadonlySet<string>,
+): TurnEvent | undefined {
+  const due = (document?.flow.frames ?? []).flatMap(({ step, entry, timers = [] }) =>
+    timers
+      .filter(({ at }) => Date.parse(at) <= now)
+      .map(({ name, at }) => ({
+        at,
+        event: { name, payload: undefined, source: 'timer', seen: { name }, only: { step, entry } } as const,
+      })),
+  )
+  due.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))
+  return due.find(({ event }) => !tried.has(JSON.stringify(event)))?.event
+}
+
+/** Schedules the soonest timer that is not due, unless the turn of one that was has done it. */
+async function scheduleNext(
+  engine: EngineContext,
+  document: SessionDocument | undefined,
+  isCommitted: boolean,
+): Promise<string | undefined> {
+  if (document === undefined) return undefined
+  const now = engine.clock.now()
+  const soonest = timesOf(document.flow).find((at) => at > now)
+  if (soonest === undefined) return undefined
+  const at = Math.max(soonest, now + leastDelayMs)
+  if (!isCommitted) await callSchedule(engine, document.id, at)
+  return isoTime(at)
+}
