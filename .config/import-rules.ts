@@ -57,7 +57,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'src/engine': {
     decides: 'the turn: order, limits, commit, failure',
     areas: ['src/util', 'src/errors', 'src/config', 'src/model', 'src/session', 'src/flow', 'src/stores'],
-    packages: ['@standard-schema/spec', 'eventemitter3'],
+    packages: ['@standard-schema/spec'],
   },
   'src/compaction': {
     decides: 'how memories are kept short: `turnkeeper/compaction`',

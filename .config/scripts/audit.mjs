@@ -19,7 +19,7 @@ const codes = { fine: 0, wrong: 1, 'no answer': 75 }
 /**
  * What the output of `npm audit --json` means, and why.
  *
- * @param folders - Those of the lock that come with the package. What is contained in it counts as development to npm.
+ * @param folders - Those of the lock that come with the package.
  */
 export function judgeVulnerabilities(output, folders) {
   const { metadata, vulnerabilities } = parse(output) ?? {}

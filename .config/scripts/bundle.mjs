@@ -2,25 +2,29 @@
  * Writes the JavaScript of the package: one file for each entry point, one for all that the root is made of, and chunks
  * for what else they share. A module costs a runtime a third of a millisecond to find and load: sixty of them would
  * cost more than all that is in them. What the root is made of is compressed best as one text, in the order of
- * `src/index.ts`. The packages that the root needs at run time are in that file, too: as imports they make loading it
- * half as long again (docs/decisions/root-size.md). The types stay one file for each source; tsc
+ * `src/index.ts`. The types stay one file for each source; tsc
  * writes those, after it has checked everything.
  */
-import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
-import { bundled } from './bundled.mjs'
 import { entryPoints } from './entry-points.mjs'
 import { productionBill, readLock } from './sbom.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = 'dist/chunks/core.js'
+/** What the root loads late, with the first outside event or timer. */
+const late = 'dist/chunks/waiting.js'
+const lateSource = 'src/engine/waiting/index.ts'
+/**
+ * The file that loads it, which is not part of the core file: a bundler keeps whatever a late import may need, so that
+ * an entry point which takes one function of the core file would bring all of it.
+ */
+const engine = 'dist/chunks/engine.js'
+const engineSource = 'src/engine/flow-engine.ts'
 /** The lists of the root's names. */
 const rootLists = ['src/index.ts', 'src/index.node.ts']
-
-const packageName = /^[^./]/
 
 const options = {
   absWorkingDir: root,
@@ -32,16 +36,11 @@ const options = {
 }
 
 const modules = await modulesOfRoot()
-const contents = [
-  ...modules.map((file) => `export * from './${file}'`),
-  ...Object.entries(bundled).map(([path, { name }]) => `export { ${name} } from '${path}'`),
-]
+const contents = modules.map((file) => `export * from './${file}'`)
 await build({
   ...options,
   stdin: { contents: contents.join('\n'), resolveDir: root, loader: 'ts' },
   outfile: core,
-  banner: { js: Object.keys(bundled).map(licenceOf).join('\n') },
-  plugins: [{ name: 'packages', setup: leaveOtherPackages }],
 })
 
 const entryOptions = {
@@ -52,11 +51,13 @@ const entryOptions = {
   write: false,
 }
 const inCore = modules.map((source) => [source, core])
+const inRoot = [...inCore, [engineSource, engine]]
+const [engineFile, waitingFile] = await Promise.all([chunk(engineSource), chunk(lateSource)])
 // Without splitting: the list that both have would be one more file to load.
 const lists = await build({
   ...entryOptions,
   entryPoints: rootLists,
-  plugins: [{ name: 'core', setup: takeFrom(new Map(inCore)) }],
+  plugins: [{ name: 'core', setup: takeFrom(new Map(inRoot)) }],
 })
 // Others take the root's names from the core file, and the names of `turnkeeper/testing` from that entry
 // point, which so is one file.
@@ -68,11 +69,17 @@ const others = await build({
   plugins: [
     {
       name: 'core and testing',
-      setup: takeFrom(new Map([...inCore, ['src/index.ts', core], ['testing/index.ts', 'dist/testing/index.js']])),
+      setup: takeFrom(new Map([...inRoot, ['src/index.ts', core], ['testing/index.ts', 'dist/testing/index.js']])),
     },
   ],
 })
-for (const { path, text } of [...lists.outputFiles, ...others.outputFiles]) {
+const files = [
+  ...lists.outputFiles,
+  ...others.outputFiles,
+  { path: join(root, engine), text: engineFile.text },
+  { path: join(root, late), text: waitingFile.text },
+]
+for (const { path, text } of files) {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(
     path,
@@ -89,24 +96,29 @@ async function modulesOfRoot() {
     entryPoints: ['src/index.ts'],
     write: false,
     metafile: true,
+    plugins: [{ name: 'late', setup: loadLate }],
   })
   const [{ inputs }] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
-  return Object.keys(inputs).filter((file) => file !== 'src/index.ts')
+  return Object.keys(inputs).filter((file) => file !== 'src/index.ts' && file !== engineSource)
 }
 
-function leaveOtherPackages({ onResolve }) {
-  onResolve({ filter: packageName }, ({ path }) =>
-    Object.hasOwn(bundled, path) ? undefined : { path, external: true },
+/** A file that takes the root's modules from the core file. */
+async function chunk(source) {
+  const { outputFiles } = await build({
+    ...entryOptions,
+    entryPoints: [source],
+    plugins: [
+      { name: 'late', setup: loadLate },
+      { name: 'core', setup: takeFrom(new Map(inCore)) },
+    ],
+  })
+  return outputFiles[0]
+}
+
+function loadLate({ onResolve }) {
+  onResolve({ filter: /^\./ }, ({ kind }) =>
+    kind === 'dynamic-import' ? { path: './waiting.js', external: true } : undefined,
   )
-}
-
-/**
- * The licence of a package, as a comment. In ASCII: with any other character, V8 keeps the whole file
- * with two bytes for each.
- */
-function licenceOf(name) {
-  const text = readFileSync(join(root, 'node_modules', name, bundled[name].licence), 'utf8')
-  return `/* ${name}\n\n${text.trim().replaceAll(/[“”]/g, '"')}\n*/`
 }
 
 /**
@@ -117,11 +129,12 @@ function takeFrom(files) {
   const importFrom = (file) =>
     file === undefined ? undefined : { path: `turnkeeper:${file}`, external: true, sideEffects: false }
   return ({ onResolve }) => {
-    onResolve({ filter: packageName }, ({ path }) => importFrom(Object.hasOwn(bundled, path) ? core : undefined))
     onResolve({ filter: /^\./ }, ({ path, resolveDir, kind }) => {
       if (kind === 'entry-point') return undefined
       const source = relative(root, join(resolveDir, path)).replaceAll(sep, '/').replace(/\.js$/, '.ts')
-      return importFrom(files.get(source))
+      // Only the helpers for tests make engines.
+      const makesEngines = source === 'src/index.ts' && relative(root, resolveDir).startsWith('testing')
+      return importFrom(makesEngines ? 'dist/src/index.js' : files.get(source))
     })
   }
 }

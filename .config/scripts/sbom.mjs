@@ -8,7 +8,6 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { bundled } from './bundled.mjs'
 import { resolveFrom } from './lock.mjs'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -39,21 +38,21 @@ export function isPermissive(licence) {
 }
 
 /**
- * Every entry of a lock that comes with the package, by its folder: what an application installs with it, and what it
- * contains. Optional peers are the application's own choice.
+ * Every entry of a lock that an application installs with the package, by its folder. Optional peers are the
+ * application's own choice.
  */
-export function productionEntries(packages, contained = Object.keys(bundled)) {
+export function productionEntries(packages) {
   const found = new Set()
-  const visit = (folder, more = []) => {
+  const visit = (folder) => {
     const { dependencies = {}, optionalDependencies = {} } = packages[folder]
-    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...more]) {
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
       const entry = resolveFrom(packages, folder, name)
       if (entry === undefined || found.has(entry)) continue
       found.add(entry)
       visit(entry)
     }
   }
-  visit('', contained)
+  visit('')
   return [...found].sort()
 }
 
@@ -71,7 +70,7 @@ export function licenceList(packages) {
 }
 
 /**
- * The bill of what comes with the package, installed beside it or contained in it, as CycloneDX. The build writes it to
+ * The bill of what comes with the package, installed beside it, as CycloneDX. The build writes it to
  * `dist/sbom.cdx.json`, from the lock alone.
  */
 export function productionBill(packages) {

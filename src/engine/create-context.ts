@@ -22,14 +22,17 @@ import { Claims } from './idempotency/claims.js'
 import { KeyedTurns } from './idempotency/keyed-turns.js'
 import { Admission } from './lock/admission.js'
 import { resolveModelOptions } from './model-call/model-options.js'
-import type * as Waiting from './waiting/index.js'
 
 /**
  * Makes the context from the options of an engine.
  *
+ * @param loadWaiting - See `EngineContext`.
  * @throws `InvalidInputError` for invalid options
  */
-export function createEngineContext(options: FlowEngineOptions): EngineContext {
+export function createEngineContext(
+  options: FlowEngineOptions,
+  loadWaiting: EngineContext['loadWaiting'],
+): EngineContext {
   const clock = options.clock ?? systemClock
   const limits = resolveLimits(options.limits)
   const store = checkStore(options.sessionStore) ?? createStore(options.configManager ?? new ConfigManager(), clock)
@@ -82,10 +85,6 @@ export function createEngineContext(options: FlowEngineOptions): EngineContext {
     arrivals: new Arrivals(),
     workUnderWay: new Map(),
   }
-}
-
-function loadWaiting(): Promise<typeof Waiting> {
-  return import('./waiting/index.js')
 }
 
 /** Emits `store:end` for each operation of the store. */

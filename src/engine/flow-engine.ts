@@ -73,7 +73,7 @@ export class FlowEngine {
    */
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
-    this.#context = createEngineContext(options)
+    this.#context = createEngineContext(options, () => import('./waiting/index.js'))
     this.#settings = options.configManager ?? new ConfigManager()
     this.#readiness = new Readiness(this.#context)
     this.#context.models.registerProviders(options.providers ?? [], true)

@@ -234,7 +234,7 @@ describe('eraseOwner', () => {
 
   test('waits no longer for a turn than a turn may take: a runtime may have dropped it', async () => {
     const { inner, store, clock } = await engineOver([{ id: 'a' }])
-    const context = createEngineContext({ sessionStore: store, clock })
+    const context = createEngineContext({ sessionStore: store, clock }, () => Promise.resolve())
     context.admission.enter({ owner: 'user-7', outcome: never() })
     const erasing = eraseOwner(context, 'user-7')
     await clock.advance(longestTurnMs(context.limits) - 1)

@@ -3,7 +3,6 @@
  * frozen. They contain no text of a conversation, except `session:trimmed`, `turn:content`, `model:content` and the
  * error of `turn:error`.
  */
-import { EventEmitter } from 'eventemitter3'
 import { invalidInput } from '../../errors/engine-errors.js'
 import type { FlowErrorCode } from '../../errors/error-facts.js'
 import type { AnyFlowError } from '../../errors/flow-error.js'
@@ -292,14 +291,10 @@ export type EngineListener<Name extends EngineEventName> = (payload: Readonly<En
 
 type AnyListener = (payload: never) => unknown
 
-/** The wrapper of a listener that the emitter calls. It never throws. */
-type Guard = (payload: unknown, name: EngineEventName) => void
-
 /** The events of one engine. */
 export class EngineEvents {
-  readonly #emitter = new EventEmitter<Record<EngineEventName, Guard>>()
-  /** One wrapper for each listener, shared by all its events, so that `off` finds it. */
-  readonly #guards = new WeakMap<AnyListener, Guard>()
+  /** By event: the listeners in their order, and whether each is called only once. */
+  readonly #listeners = new Map<EngineEventName, Map<AnyListener, boolean>>()
   readonly #onListenerError: (error: unknown, event: string) => void
 
   constructor(onListenerError: (error: unknown, event: string) => void) {
@@ -308,40 +303,40 @@ export class EngineEvents {
 
   /** Whether an event has listeners. If not, its payload need not be made. */
   hasListeners(name: EngineEventName): boolean {
-    return this.#emitter.listenerCount(name) > 0
+    return this.#listeners.has(name)
   }
 
   /** Calls the current listeners; adding or removing listeners meanwhile does not affect this round. */
   emit<Name extends EngineEventName>(name: Name, payload: EngineEventMap[Name]): void {
-    if (this.hasListeners(name)) this.#emitter.emit(name, Object.freeze(payload), name)
+    const listeners = this.#listeners.get(name)
+    if (listeners === undefined) return
+    Object.freeze(payload)
+    for (const [listener, isOnce] of [...listeners]) {
+      if (isOnce) this.off(name, listener)
+      this.callListener(listener, payload, name)
+    }
   }
 
   /** Adds a listener. If it already listens to the event, it is replaced. */
   on<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    const guard = this.#guardOf(name, listener)
-    this.#emitter.off(name, guard).on(name, guard)
+    this.#add(name, listener, false)
   }
 
   /** Adds a listener for the next event only. If it already listens to the event, it is replaced. */
   once<Name extends EngineEventName>(name: Name, listener: EngineListener<Name>): void {
-    const guard = this.#guardOf(name, listener)
-    this.#emitter.off(name, guard).once(name, guard)
+    this.#add(name, listener, true)
   }
 
   off(name: EngineEventName, listener: AnyListener): void {
-    const guard = this.#guards.get(listener)
-    // Without a function the emitter would remove every listener of the event.
-    if (guard !== undefined) this.#emitter.off(name, guard)
+    const listeners = this.#listeners.get(name)
+    if (listeners?.delete(listener) && listeners.size === 0) this.#listeners.delete(name)
   }
 
-  #guardOf(name: EngineEventName, listener: AnyListener): Guard {
+  #add(name: EngineEventName, listener: AnyListener, isOnce: boolean): void {
     if (typeof listener !== 'function') throw invalidInput(`A listener of '${name}' must be a function.`)
-    let guard = this.#guards.get(listener)
-    if (guard === undefined) {
-      guard = (payload, event) => this.callListener(listener, payload, event)
-      this.#guards.set(listener, guard)
-    }
-    return guard
+    this.off(name, listener)
+    const listeners = this.#listeners.get(name) ?? new Map<AnyListener, boolean>()
+    this.#listeners.set(name, listeners.set(listener, isOnce))
   }
 
   /** Calls a function of the application. If it throws or rejects, `onListenerError` receives the error. */

@@ -34,18 +34,26 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
-const maximumBytes = 62.6 * 1024
+const maximumBytes = 65 * 1024
+/** The bound of what the root loads with the first outside event or timer. */
+const maximumLateBytes = 3.5 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
 import { Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool } from 'turnkeeper'
 export { Flow, FlowEngine, LogicStep, Step, finish, go, reply, stay, tool }`
 
+interface BundleOptions {
+  readonly external?: string[]
+  readonly define?: Record<string, string>
+  readonly splitting?: boolean
+}
+
 function bundle(
   contents: string,
   platform: Platform,
   conditions: readonly string[],
-  { external = [], define = {} }: { external?: string[]; define?: Record<string, string> } = {},
+  { external = [], define = {}, splitting = false }: BundleOptions = {},
 ): Promise<Bundle> {
   return build({
     stdin: { contents, resolveDir: inject('consumer') },
@@ -55,11 +63,29 @@ function bundle(
     conditions: [...conditions],
     external,
     define,
+    splitting,
+    outdir: 'out',
     minify: true,
     write: false,
     metafile: true,
     logLevel: 'silent',
   })
+}
+
+/** The bytes that a page or a process loads at once, and those that it loads late. */
+function loadedBytes({ metafile, outputFiles }: Bundle): { readonly atOnce: number; readonly late: number } {
+  const atOnce = new Set(['out/stdin.js'])
+  for (const path of atOnce) {
+    for (const { path: next, kind } of metafile.outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement') atOnce.add(next)
+    }
+  }
+  const isAtOnce = (path: string): boolean => atOnce.has(path.slice(path.indexOf('out/')).replaceAll('\\', '/'))
+  const bytes = (files: typeof outputFiles): number => gzipped(Buffer.concat(files.map(({ contents }) => contents)))
+  return {
+    atOnce: bytes(outputFiles.filter(({ path }) => isAtOnce(path))),
+    late: bytes(outputFiles.filter(({ path }) => !isAtOnce(path))),
+  }
 }
 
 function gzipped(contents: Uint8Array): number {
@@ -82,17 +108,16 @@ describe.each(targets)('for %s', (name, platform, conditions) => {
     ['what an application takes of the root', application],
     ['the whole root', wholeRoot],
   ])('%s, minified and gzipped, is within its bound', async (what, contents) => {
-    const [output] = (await bundle(contents, platform, conditions)).outputFiles
-    if (output === undefined) throw new Error('esbuild wrote no file')
-    const bytes = gzipped(output.contents)
-    console.log(`${what}, for ${name}: ${bytes} bytes minified and gzipped (at most ${maximumBytes})`)
-    expect(bytes).toBeLessThanOrEqual(maximumBytes)
+    const { atOnce, late } = loadedBytes(await bundle(contents, platform, conditions, { splitting: true }))
+    console.log(`${what}, for ${name}: ${atOnce} bytes minified and gzipped (at most ${maximumBytes}), late: ${late}`)
+    expect(atOnce).toBeLessThanOrEqual(maximumBytes)
+    expect(late).toBeGreaterThan(1_000)
+    expect(late).toBeLessThanOrEqual(maximumLateBytes)
   })
 })
 
-test('what the root is made of has its package in it, with its licence, and imports nothing', () => {
+test('what the root is made of imports nothing', () => {
   const core = readFileSync(join(inject('consumer'), 'node_modules/turnkeeper/dist/chunks/core.js'), 'utf8')
-  expect(core).toContain('/* eventemitter3\n\nThe MIT License (MIT)')
   expect(core).not.toMatch(/^import /m)
 })
 
@@ -140,9 +165,8 @@ describe('the sizes of the entry points', () => {
   async function kibOf(...imported: string[]): Promise<number> {
     const contents = imported.map((subpath) => `export * from '${subpath}'`).join('\n')
     const external = ['node:*', '@hono/node-server']
-    const [output] = (await bundle(contents, 'neutral', ['workerd', 'worker', 'browser', 'import'], { external }))
-      .outputFiles
-    return gzipped(output?.contents ?? new Uint8Array()) / 1024
+    const conditions = ['workerd', 'worker', 'browser', 'import']
+    return loadedBytes(await bundle(contents, 'neutral', conditions, { external, splitting: true })).atOnce / 1024
   }
 
   test('are on the page for each that needs no peer, and for that of Node', () => {

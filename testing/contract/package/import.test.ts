@@ -53,7 +53,7 @@ test('the graph that Node loads for the root holds no module of Node', () => {
 
 // Each file more costs a third of a millisecond of every start: .config/scripts/bundle.mjs.
 test.each([
-  ['turnkeeper', ['dist/chunks/core.js', 'dist/src/index.node.js']],
+  ['turnkeeper', ['dist/chunks/core.js', 'dist/chunks/engine.js', 'dist/src/index.node.js']],
   // The chunks: what the judge, the flow service for MSW, the matchers and the reporter of vitest, and the scenarios share
   // with it. One holds the open conversations, which the matchers close, so it must be one file for both.
   [
@@ -67,6 +67,8 @@ test.each([
       'dist/chunks/chunk-*.js',
       'dist/chunks/chunk-*.js',
       'dist/chunks/core.js',
+      'dist/chunks/engine.js',
+      'dist/src/index.js',
       'dist/testing/index.js',
     ],
   ],
@@ -78,7 +80,7 @@ test.each([
 
 test('what every process loads is ASCII, which V8 keeps and reads as one byte for each character', () => {
   const dist = join(inject('consumer'), 'node_modules/turnkeeper/dist')
-  for (const file of ['chunks/core.js', 'src/index.node.js', 'src/index.js', 'testing/index.js']) {
+  for (const file of ['chunks/core.js', 'chunks/engine.js', 'src/index.node.js', 'src/index.js', 'testing/index.js']) {
     const text = readFileSync(join(dist, file), 'utf8')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
     expect({ file, others: text.match(/[^\x00-\x7f]/g) }).toEqual({ file, others: null })

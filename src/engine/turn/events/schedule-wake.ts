@@ -6,10 +6,16 @@ import type { EngineContext } from '../../core/engine-context.js'
 import { asFlowError, logFailure } from '../../core/error-text.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { type Due, lateParts } from './late-parts.js'
 
 /** Store operations that a wake leaves to the commit before it: earlier, it would find nothing. */
 const operationsBefore = 4
+
+type Due = Parameters<NonNullable<EngineContext['schedule']>>[0]
+
+/** See `src/engine/waiting/wake-by-timer.ts`. */
+interface ProcessTimers {
+  wakeByTimer(engine: EngineContext, due: Due): void
+}
 
 /** When the timers of a session are due, in milliseconds since the epoch, the soonest first. */
 export function timesOf({ frames = [] }: { readonly frames?: SessionFlow['frames'] | undefined }): number[] {
@@ -24,13 +30,14 @@ export function timesOf({ frames = [] }: { readonly frames?: SessionFlow['frames
  */
 export async function scheduleWake({ engine, input, work }: TurnControl, draft: TurnDraft): Promise<void> {
   const { clock, limits, session } = engine
-  const times = timesOf(draft)
-  const [soonest] = times
+  const [soonest] = timesOf(draft)
   if (soonest === undefined) return
   const now = clock.now()
   const { ttlMs = Number.POSITIVE_INFINITY } = session.access.store.guarantees
-  if ((times.at(-1) as number) - now > ttlMs) {
-    throw work.own(scheduleError(`A timer is due after the session store has dropped the session (ttlMs: ${ttlMs}).`))
+  const lost = draft.frames?.[0]?.timers?.find((timer) => Date.parse(timer.at) - now > ttlMs)
+  if (lost !== undefined) {
+    const reason = `the session store drops the session ${ttlMs} ms after its last save`
+    throw work.own(scheduleError(`The timer '${lost.name}' would never be due: ${reason}.`))
   }
   const at = Math.max(soonest, now + operationsBefore * limits.storeTimeoutMs)
   const former = Date.parse(draft.base.flow.wakeAt ?? '')
@@ -56,7 +63,7 @@ export function scheduleOverdue({ engine, ids }: TurnControl, { id, flow }: Sess
 /** Calls the option. @throws `FlowError` with the code `SCHEDULE_ERROR` */
 export async function callSchedule(engine: EngineContext, sessionId: string, at: number): Promise<void> {
   const { deadlines, limits, session } = engine
-  const { wakeByTimer } = await lateParts(engine)
+  const { wakeByTimer } = (await engine.loadWaiting()) as ProcessTimers
   const { durable } = session.access.store.guarantees
   const schedule = engine.schedule ?? (durable ? undefined : (due: Due) => wakeByTimer(engine, due))
   if (schedule === undefined) {

@@ -178,7 +178,7 @@ function controlOf(engine: EngineContext, owner: string | undefined): TurnContro
 test('a turn that has a lease does not ask for it again', async () => {
   const { clock, backing } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }), clock, leases: true })
-  const control = controlOf(createEngineContext({ clock, sessionStore: store }), undefined)
+  const control = controlOf(createEngineContext({ clock, sessionStore: store }, () => Promise.resolve()), undefined)
   await takeLease(control, 'a')
   expect(takeLease(control, 'a')).toBeUndefined()
   await takeLease(control, 'b')
@@ -191,7 +191,7 @@ test('a turn that has a lease does not ask for it again', async () => {
 test('a lease is one of the session and its owner: whoever names another does not wait', async () => {
   const { clock } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore(), clock, leases: true })
-  const context = createEngineContext({ clock, sessionStore: store })
+  const context = createEngineContext({ clock, sessionStore: store }, () => Promise.resolve())
   const controls = ['alice', 'bob', undefined].map((owner) => controlOf(context, owner))
   for (const control of controls) await takeLease(control, 'a')
   for (const control of controls) giveBackLeases(control)
