@@ -286,11 +286,11 @@ describe('decodeSession', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['an older layout', withValue('version', 1), 'its layout version is 1, and this release reads 2'],
-    ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 2'],
-    ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 2'],
-    ['a layout written as text', withValue('version', '2'), "its layout version is '2', and this release reads 2"],
-    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 2'],
+    ['an older layout', withValue('version', 1), 'its layout version is 1, and this release reads 2 and 3'],
+    ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 2 and 3'],
+    ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 2 and 3'],
+    ['a layout written as text', withValue('version', '2'), "its layout version is '2', and this release reads 2 and 3"],
+    ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 2 and 3'],
     ['another session', withValue('id', 's-2'), "its id is 's-2'"],
     ['an empty revision', withValue('revision', ''), 'revision is empty'],
     ['an unknown status', withValue('runStatus', 'paused'), "runStatus is 'paused'"],
@@ -383,8 +383,8 @@ describe('decodeSession', () => {
     )
   })
 
-  test.each([3, 2.5, 99])('reports that a newer release wrote layout %d', (version) => {
-    const problem = `its layout version is ${version}, and this release reads 2`
+  test.each([4, 3.5, 99])('reports that a newer release wrote layout %d', (version) => {
+    const problem = `its layout version is ${version}, and this release reads 2 and 3`
     const sentence = `Session 's-1' was stored by a newer release of Turnkeeper and cannot be read: ${problem}.`
     expect(problemOf(withValue('version', version))).toBe(sentence)
     // A newer layout may have any other shape.

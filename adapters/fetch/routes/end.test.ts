@@ -38,7 +38,7 @@ describe.each(callers)('the end of a session, %s', (_name, options, owner) => {
 
   test('is refused if a newer release stored the session, and its bytes stay', async () => {
     const { end, session, rewrite, stored, engine, backing } = await served(options, owner)
-    await rewrite(session, (document) => Object.assign(document, { version: 3, flow: 'elsewhere' }))
+    await rewrite(session, (document) => Object.assign(document, { version: 4, flow: 'elsewhere' }))
     const before = await stored(session)
     const [status, body] = await end()
     expect([status, body]).toEqual([
@@ -46,7 +46,7 @@ describe.each(callers)('the end of a session, %s', (_name, options, owner) => {
       {
         success: false,
         session,
-        message: `Session '${session}' was stored by a newer release of Turnkeeper and cannot be read: its layout version is 3, and this release reads 2.`,
+        message: `Session '${session}' was stored by a newer release of Turnkeeper and cannot be read: its layout version is 4, and this release reads 2 and 3.`,
       },
     ])
     expect(await stored(session)).toBe(before)

@@ -80,7 +80,7 @@ describe('which flow a session belongs to', () => {
   })
 
   test.each<readonly [string, Record<string, unknown>, Record<string, unknown>, string]>([
-    ['an unknown layout', { version: 0 }, {}, 'its layout version is 0, and this release reads 2'],
+    ['an unknown layout', { version: 0 }, {}, 'its layout version is 0, and this release reads 2 and 3'],
     ['no flow name', {}, { name: undefined }, 'flow.name is missing and not a string'],
     ['an unknown status', { runStatus: 'asleep' }, {}, "runStatus is 'asleep'"],
     ['no error list', { error: 3 }, {}, 'error is 3 and not a list'],

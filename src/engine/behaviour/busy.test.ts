@@ -71,9 +71,9 @@ describe("busy: 'reject'", () => {
   })
 })
 
-test("'latest', which is gone, is refused by name", () => {
+test('an unknown policy is refused', () => {
   expect(() => harness({ flows: [], busy: 'latest' as never })).toThrow(
-    "FlowEngine: busy must be 'queue' or 'reject' or 'interrupt'. 'latest' was removed: use 'queue' or 'interrupt'.",
+    "FlowEngine: busy must be 'queue' or 'reject' or 'interrupt'.",
   )
   const flow = Object.assign(flowOf('Talk'), { busy: 'latest' })
   expect(() => harness({ flows: [flow as never] })).toThrow(

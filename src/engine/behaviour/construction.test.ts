@@ -150,7 +150,7 @@ describe('making an engine', () => {
       const configManager = new ConfigManager({ values: { SESSION_STORE: 'cassandra' } })
       const message =
         `FlowEngine: there is no option '${name}'. The options are configManager, flows, models, providers, ` +
-        'sessionStore, limits, modelRetry, circuitBreaker, budgets, services, unknownSession, onTurnError, errorText, mask, outdated, busy, clock, random, generateId, ' +
+        'sessionStore, limits, modelRetry, circuitBreaker, budgets, services, unknownSession, onTurnError, errorText, mask, outdated, busy, schedule, clock, random, generateId, ' +
         `logger, onListenerError. Did you mean '${meant}'?`
       expect(thrownBy(() => new FlowEngine({ ...options, configManager } as object))).toMatchObject({
         code: 'INVALID_INPUT',

@@ -9,7 +9,7 @@ afterEach(expectNothingLeft)
 
 describe('a session of layout 1', () => {
   const sentence = (session: string) =>
-    `Session '${session}' is malformed: its layout version is 1, and this release reads 2.`
+    `Session '${session}' is malformed: its layout version is 1, and this release reads 2 and 3.`
 
   async function olderSession() {
     const made = harness({ flows: [flowOf('Talk', ({ message }) => reply(message))] })
@@ -46,14 +46,14 @@ describe('a session of layout 1', () => {
 })
 
 describe('a session of a layout that only a newer release reads', () => {
-  const problem = 'its layout version is 3, and this release reads 2'
+  const problem = 'its layout version is 4, and this release reads 2 and 3'
 
   async function newerSession(owner?: string) {
     const talk = flowOf('Talk', ({ message }: Turn) => (message === 'go' ? go('Only') : reply(message)))
     const made = harness({ flows: [talk] })
     const input = { flowName: 'Talk', userMessage: 'start', ...(owner === undefined ? {} : { owner }) }
     const { session } = await made.engine.run(input)
-    await made.rewrite(session, (document) => Object.assign(document, { version: 3, history: { first: 7 }, flow: [] }))
+    await made.rewrite(session, (document) => Object.assign(document, { version: 4, history: { first: 7 }, flow: [] }))
     return { ...made, session, before: await made.stored(session) }
   }
   const sentence = (session: string) =>

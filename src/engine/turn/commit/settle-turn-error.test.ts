@@ -16,9 +16,9 @@ import {
   TurnTimeoutError,
 } from '../../../errors/engine-errors.js'
 import { errorFacts } from '../../../errors/error-facts.js'
-import { SessionNotFoundError } from '../../../errors/session-errors.js'
+import { EventNotTakenError, SessionNotFoundError } from '../../../errors/session-errors.js'
 import {
-  type FlowError,
+  FlowError,
   InvalidInputError,
   ModelBlockedError,
   ModelError,
@@ -54,6 +54,8 @@ const untouching: readonly FlowError[] = [
   new IdempotencyMismatchError(),
   new EngineBusyError({ value: 1 }),
   new EngineClosedError(),
+  new EventNotTakenError({ sessionId, event: 'decision' }),
+  new FlowError({ code: 'SESSION_ENDED', message: 'An ended session.' }),
 ]
 
 /** After these it is marked aborted. */
@@ -127,8 +129,9 @@ describe('a turn that fails in a stored session', () => {
     },
   )
 
-  test('every code is in one of the two lists', () => {
-    const codes = [...untouching, ...aborting].map(({ code }) => code)
+  test('every code is in one of the two lists, or rolls the turn back', () => {
+    // For the last one see timers.test.ts.
+    const codes = [...untouching.map(({ code }) => code), ...aborting.map(({ code }) => code), 'SCHEDULE_ERROR']
     expect(codes.sort()).toEqual(Object.keys(errorFacts).sort())
   })
 })
