@@ -289,7 +289,11 @@ describe('decodeSession', () => {
     ['an older layout', withValue('version', 1), 'its layout version is 1, and this release reads 2 and 3'],
     ['an older layout than any', withValue('version', 0), 'its layout version is 0, and this release reads 2 and 3'],
     ['a layout between two', withValue('version', 1.5), 'its layout version is 1.5, and this release reads 2 and 3'],
-    ['a layout written as text', withValue('version', '2'), "its layout version is '2', and this release reads 2 and 3"],
+    [
+      'a layout written as text',
+      withValue('version', '2'),
+      "its layout version is '2', and this release reads 2 and 3",
+    ],
     ['no layout', withValue('version', undefined), 'its layout version is missing, and this release reads 2 and 3'],
     ['another session', withValue('id', 's-2'), "its id is 's-2'"],
     ['an empty revision', withValue('revision', ''), 'revision is empty'],

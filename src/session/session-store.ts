@@ -69,7 +69,7 @@ export interface SessionStore {
     /** Whether sessions outlive the process. */
     readonly durable: boolean
     /** Milliseconds after the last save after which the store drops a session. Absent: it drops none. */
-    readonly ttlMs?: number
+    readonly ttlMs?: number | undefined
   }
   /**
    * Returns the stored document, or `undefined` if there is none. Later changes to the stored data must not change the

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { expectNothingLeft, gate, harness } from '../../../testing/contract/engine-harness.js'
 import { scriptedProvider } from '../../../testing/index.js'
 import {
+  type Awaitable,
   EndStep,
   event,
   Flow,
@@ -18,6 +19,7 @@ import {
   type SessionDocument,
   Step,
   type StepConstructor,
+  type Transition,
   type Turn,
 } from '../../index.js'
 
@@ -55,7 +57,7 @@ class Wait extends LogicStep<{ decided?: string }> {
       }),
     ]
   }
-  override run(turn: Turn) {
+  override run(turn: Turn): Awaitable<Transition> {
     return turn.message === 'leave' ? go(Ask) : reply('Still waiting.')
   }
 }

@@ -77,7 +77,14 @@ export class ChunkedSessionStore implements SessionStore {
     this.#options = options
     this.#driver = driver
     this.#absoluteTtlMs = absoluteTtlMs
-    this.guarantees = driver.guarantees
+    // An application may change the time to live of its Keyv.
+    const lifeMs = (): number | undefined => earliest(options.ttlMs(), absoluteTtlMs)
+    this.guarantees = Object.freeze({
+      ...driver.guarantees,
+      get ttlMs() {
+        return lifeMs()
+      },
+    })
     this.#reader = new SessionReader(driver, codec)
     this.#heads = ownedHeads(options)
     this.#known = createCache(caller, options.cacheBytes ?? defaultCacheBytes)
@@ -287,4 +294,10 @@ function createCache(caller: string, bytes: number): BoundedMap<string, KnownSes
   checkNumber(caller, 'cacheBytes', bytes, { min: 0, finite: true })
   if (bytes < 1) return undefined
   return new BoundedMap({ maxSize: bytes })
+}
+
+/** The shorter one of two times; `undefined` if there is no end. */
+function earliest(ttlMs: number | undefined, absoluteTtlMs: number): number | undefined {
+  const shortest = Math.min(ttlMs ?? Number.POSITIVE_INFINITY, absoluteTtlMs)
+  return Number.isFinite(shortest) ? shortest : undefined
 }

@@ -24,6 +24,15 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+test('a store says how long it keeps a session: the shorter of its two times', () => {
+  const keyv = new Keyv({ ttl: 2 * hourMs })
+  const store = new KeyvSessionStore({ keyv, driver: new FakeDriver(), absoluteTtlMs: 3 * hourMs })
+  expect(store.guarantees.ttlMs).toBe(2 * hourMs)
+  keyv.ttl = 4 * hourMs
+  expect(store.guarantees.ttlMs).toBe(3 * hourMs)
+  expect(storeOver(new FakeDriver()).guarantees.ttlMs).toBeUndefined()
+})
+
 describe('absoluteTtlMs', () => {
   test('passes the latest time of expiry to the driver, the same at each save', async () => {
     const driver = new FakeDriver()

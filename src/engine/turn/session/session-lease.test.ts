@@ -178,7 +178,10 @@ function controlOf(engine: EngineContext, owner: string | undefined): TurnContro
 test('a turn that has a lease does not ask for it again', async () => {
   const { clock, backing } = harness()
   const store = new FakeSessionStore({ inner: new MemorySessionStore({ backing }), clock, leases: true })
-  const control = controlOf(createEngineContext({ clock, sessionStore: store }, () => Promise.resolve()), undefined)
+  const control = controlOf(
+    createEngineContext({ clock, sessionStore: store }, () => Promise.resolve()),
+    undefined,
+  )
   await takeLease(control, 'a')
   expect(takeLease(control, 'a')).toBeUndefined()
   await takeLease(control, 'b')
