@@ -15,7 +15,7 @@ describe('a store from settings', () => {
     const settings = { REDIS_URL: url, SESSION_TTL_MS: '1000', SESSION_NAMESPACE: 'talks' }
     for (const store of [await make('redis'), await make('redis', settings)]) {
       expect(store).toBeInstanceOf(KeyvSessionStore)
-      expect(store.guarantees).toEqual({ compareAndSwap: 'backend', durable: true })
+      expect(store.guarantees).toMatchObject({ compareAndSwap: 'backend', durable: true })
       await store.close()
     }
   })
