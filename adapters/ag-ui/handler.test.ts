@@ -81,7 +81,7 @@ test('a message that is sent again with another text is refused', async () => {
 
 test('a thread whose state names an ended session continues in its successor', async () => {
   const { post } = start(
-    {},
+    { whenEnded: 'new' },
     flowOf('Test', ({ message }) => (message === 'bye' ? finish('Bye.') : reply('Seen.'))),
   )
   const say = async (id: string, content: string, state = {}): Promise<object> => {
