@@ -262,7 +262,10 @@ describe('a reply', () => {
     })
     expect(await chunksOf(await say('m1', 'Hello'))).toEqual([
       { type: 'start', messageId: 'm1-reply' },
-      { type: 'message-metadata', messageMetadata: { session: expect.any(String), sessionState: 'aborted' } },
+      {
+        type: 'message-metadata',
+        messageMetadata: { session: expect.any(String), sessionState: 'aborted', code: 'FLOW_ERROR' },
+      },
       { type: 'error', errorText: 'The shelf fell down.' },
     ])
   })
