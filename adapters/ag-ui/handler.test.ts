@@ -64,7 +64,9 @@ test('a message is sent again with the partial reply, and the full reply replace
   const first = await eventsOf(await post(run))
   const half = { id: 'm1-reply', role: 'assistant', content: 'You sa' }
   const again = await eventsOf(await post({ ...run, messages: [hello, half] }))
-  expect(again).toEqual([first[0], { type: 'MESSAGES_SNAPSHOT', messages: [hello] }, ...first.slice(1)])
+  const whole = { id: expect.stringMatching(/^turn:.*-reply$/), role: 'assistant', content: 'You said: Hello' }
+  const stored = [{ ...hello, id: expect.stringMatching(/^turn:/) }, whole]
+  expect(again.slice(2)).toEqual([{ type: 'MESSAGES_SNAPSHOT', messages: stored }, ...first.slice(-2)])
   expect(turns()).toBe(1)
 })
 
@@ -81,7 +83,7 @@ test('a message that is sent again with another text is refused', async () => {
 
 test('a thread whose state names an ended session continues in its successor', async () => {
   const { post } = start(
-    {},
+    { whenEnded: 'new' },
     flowOf('Test', ({ message }) => (message === 'bye' ? finish('Bye.') : reply('Seen.'))),
   )
   const say = async (id: string, content: string, state = {}): Promise<object> => {
@@ -110,8 +112,9 @@ test.each<[string, readonly FlowStreamEvent[], readonly string[]]>([
     yield* last
   }
   const form = { threadId: 't1', runId: 'r1', messageId: 'm1', messages: [hello], isSentAgain: false, details: false }
+  const snapshot = async () => []
   const sent: unknown[] = []
-  for await (const event of runEventsOf(events(), form)) {
+  for await (const event of runEventsOf(events(), { ...form, snapshot })) {
     sent.push(event.type === 'MESSAGES_SNAPSHOT' ? event.messages : event.type)
   }
   expect(sent.slice(3)).toEqual(['TEXT_MESSAGE_END', [hello], ...between, 'RUN_ERROR'])
@@ -126,8 +129,6 @@ test('bytes are a data URL', async () => {
 test.each<[string, object]>([
   ['no thread', { ...run, threadId: '' }],
   ['no run', { ...run, runId: undefined }],
-  ['no messages', { ...run, messages: [] }],
-  ['no message of the user', { ...run, messages: [{ id: 'a', role: 'assistant', content: 'x' }] }],
   ['a message without an ID', { ...run, messages: [{ role: 'user', content: 'x' }] }],
   ['no content', { ...run, messages: [{ id: 'm1', role: 'user' }] }],
   ['a content that is an object', { ...run, messages: [{ ...hello, content: { a: 1 } }] }],

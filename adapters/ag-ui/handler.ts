@@ -2,11 +2,13 @@
 import type { ChatEngine } from '../chat/chat-turns.js'
 import { createEventBody } from '../chat/event-body.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
+import { readChat } from '../chat/read-chat.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
 import { idAndAction, stopRoute } from '../chat/stop-route.js'
 import { dataLine, eventStreamHeaders } from '../fetch/reply/event-stream.js'
 import { isResumed, readRunIds, readRunInput } from './read-run-input.js'
 import { type RunEvent, type RunForm, refusedRun, runEventsOf } from './run-events.js'
+import { snapshotOf } from './transcript.js'
 
 /** The options of {@link createAgUiHandler}. */
 export interface AgUiOptions extends ChatHandlerOptions {
@@ -19,7 +21,8 @@ const defaultPath = '/ag-ui'
 /**
  * Serves one flow as an agent of AG-UI 1.0: `HttpAgent` of `@ag-ui/client`.
  *
- * `POST {path}` runs a turn and streams its events, `POST {path}/{threadId}/stop` stops the turn of a thread.
+ * `POST {path}` runs a turn and streams its events, or, without a new message, answers with the thread's messages. `POST
+ * {path}/{threadId}/stop` stops the turn of a thread.
  *
  * @param engine - the engine, or an object that wraps one
  * @param options - `flow` and `authorize` are required
@@ -67,10 +70,18 @@ async function run(context: ChatContext, { request, owner, turn, headers }: Chat
     })
     return reply(linesOf(refusedRun(readRunIds(body), { message, code })))
   }
-  const sent = readRunInput(body, checkAttachments)
-  const { threadId, runId, messages, isSentAgain, id: messageId } = sent
-  const broadcast = await turns.send({ owner, flow, id: threadId }, sent, turn)
-  const form: RunForm = { threadId, runId, messages, isSentAgain, messageId, details }
+  const { message: sent, session, ...ids } = readRunInput(body, checkAttachments)
+  const chat = { owner, flow, id: ids.threadId }
+  const snapshot = async (named: string | undefined): Promise<RunEvent[]> =>
+    snapshotOf(await readChat(context, chat, turn.requestId, named))
+  if (sent === undefined) {
+    return reply(
+      linesOf([{ type: 'RUN_STARTED', ...ids }, ...(await snapshot(session)), { type: 'RUN_FINISHED', ...ids }]),
+    )
+  }
+  const { messages, isSentAgain, id: messageId, event } = sent
+  const broadcast = await turns.send(chat, sent, turn, event === undefined ? messages.at(-1) : undefined)
+  const form: RunForm = { ...ids, messages, isSentAgain, messageId, details, snapshot }
   return reply(linesOf(runEventsOf(broadcast.read(), form)))
 }
 

@@ -4,15 +4,25 @@
 import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
 import { isClientId } from '../chat/client-id.js'
+import { isStoredId } from '../chat/stored-turns.js'
+import { readTurnFields } from '../chat/turn-fields.js'
 import { Refusal } from '../fetch/reply/refusal.js'
 import type { AttachmentCheck } from '../fetch/request/attachments.js'
 import { isObject } from '../fetch/request/is-object.js'
 
 /** The request of a client. */
-export interface SentRun extends ChatMessage {
+export interface SentRun {
   readonly threadId: string
   readonly runId: string
-  /** The client's messages up to the user's last one. */
+  /** The session that the client names; `undefined` if it names none. */
+  readonly session: string | undefined
+  /** `undefined` if the client asks only for the messages of the thread. */
+  readonly message: SentMessage | undefined
+}
+
+/** The user's last message, or an event. */
+export interface SentMessage extends ChatMessage {
+  /** The client's messages up to the user's last one; for an event, all. */
   readonly messages: readonly unknown[]
   /** Whether the client has messages after it: a partial reply from before a connection broke or the turn failed. */
   readonly isSentAgain: boolean
@@ -36,26 +46,42 @@ export function isResumed({ resume }: Readonly<Record<string, unknown>>): boolea
 
 /** @throws Refusal that names what is wrong with the body. */
 export function readRunInput(body: Readonly<Record<string, unknown>>, checkAttachments: AttachmentCheck): SentRun {
-  const { messages, state } = body
-  const { threadId, runId } = readRunIds(body)
-  const all: readonly unknown[] = Array.isArray(messages) ? messages : []
+  const { messages, state, forwardedProps } = body
+  const ids = readRunIds(body)
+  if (!Array.isArray(messages)) throw new Refusal("The field 'messages' must be a list.")
+  const named = isObject(state) ? state.session : undefined
+  const session = typeof named === 'string' && isSessionId(named) ? named : undefined
+  const fields = { ...readTurnFields(isObject(forwardedProps) ? forwardedProps : {}), config: undefined, session }
+  const { event } = fields
+  const message: SentMessage | undefined =
+    event === undefined
+      ? readMessage(messages, checkAttachments, fields)
+      : { ...fields, id: ids.runId, text: '', attachments: [], messages, isSentAgain: false }
+  return { ...ids, session, message }
+}
+
+/** The user's last message; `undefined` if there is none, or if it comes from the transcript. */
+function readMessage(
+  all: readonly unknown[],
+  checkAttachments: AttachmentCheck,
+  fields: Pick<ChatMessage, 'config' | 'event' | 'newSession' | 'session'>,
+): SentMessage | undefined {
   const index = all.findLastIndex((message) => isObject(message) && message.role === 'user')
   const last = all[index]
-  if (!isObject(last) || !isClientId(last.id)) {
-    throw new Refusal("The field 'messages' must contain a user message with an ID.")
-  }
+  if (!isObject(last)) return undefined
+  if (!isClientId(last.id)) throw new Refusal('The last message of the user must have an ID: 1 to 256 characters.')
+  if (isStoredId(last.id)) return undefined
   const parts = Array.isArray(last.content) ? last.content : [{ type: 'text', text: last.content }]
   const texts = parts.flatMap((part) => (isText(part) ? [part.text] : []))
   const attachments = parts.flatMap((part) => (isObject(part) && part.type !== 'text' ? [attachmentOf(part)] : []))
   if (texts.length + attachments.length === 0) throw new Refusal("The user's last message has no text and no file.")
-  const session = isObject(state) ? state.session : undefined
   return {
-    ...{ threadId, runId, id: last.id, config: undefined },
+    ...fields,
+    id: last.id,
     messages: all.slice(0, index + 1),
     isSentAgain: index < all.length - 1,
     text: texts.join('\n'),
     attachments: checkAttachments(attachments),
-    session: typeof session === 'string' && isSessionId(session) ? session : undefined,
   }
 }
 

@@ -31,6 +31,8 @@ export interface RunForm {
   readonly isSentAgain: boolean
   /** Whether tools are named. */
   readonly details: boolean
+  /** The messages and the state of a session, for a reply that was recorded. */
+  readonly snapshot: (session: string) => Promise<readonly RunEvent[]>
 }
 
 /** The events of a turn, from its beginning. The last one is `RUN_FINISHED` or `RUN_ERROR`. */
@@ -43,6 +45,12 @@ export async function* runEventsOf(
   if (form.isSentAgain) yield { type: 'MESSAGES_SNAPSHOT', messages: form.messages }
   const writer = new RunWriter(form)
   for await (const event of events) {
+    if (event.type === 'result' && event.replayed === true && !writer.hasText) {
+      // The message is not new. The session may have said more since it was answered.
+      yield* await form.snapshot(event.response.session)
+      yield { type: 'RUN_FINISHED', threadId, runId }
+      return
+    }
     yield* writer.write(event)
     if (event.type === 'result' || event.type === 'error') return
   }
@@ -70,6 +78,11 @@ class RunWriter {
   constructor(form: RunForm) {
     this.#form = form
     this.#messageId = replyIdOf(form.messageId)
+  }
+
+  /** Whether text was sent that still counts. */
+  get hasText(): boolean {
+    return this.#isOpen
   }
 
   *write(event: FlowStreamEvent): Generator<RunEvent, void> {
@@ -139,6 +152,6 @@ class RunWriter {
   /** A reply that was not streamed. Messages of AG-UI are texts: bytes become a data URL. */
   *#whole({ response, encoding }: Extract<TurnOutcome, { type: 'result' }>): Generator<RunEvent, void> {
     const { message, contentType } = response
-    yield* this.#text(encoding === undefined ? message : `data:${contentType};base64,${message}`)
+    if (message !== '') yield* this.#text(encoding === undefined ? message : `data:${contentType};base64,${message}`)
   }
 }

@@ -29,6 +29,10 @@ export interface ChatMessage {
   readonly text: string
   readonly attachments: NonNullable<FlowRunInput['attachments']>
   readonly config: JsonObject | undefined
+  /** The user's own event, in place of a text. */
+  readonly event: FlowRunInput['event'] | undefined
+  /** Whether it begins a new session in the chat. */
+  readonly newSession: boolean
   /** The session that the client names; `undefined` if it names none. */
   readonly session: string | undefined
 }
@@ -41,8 +45,10 @@ interface RunningTurn {
   readonly message: ChatMessage
   readonly key: string
   readonly broadcast: TurnBroadcast
-  /** The message as the protocol shows it. */
+  /** The message as the protocol shows it; `undefined` for an event. */
   readonly shown: unknown
+  /** Whether it, or a running turn before it, begins a new session in the chat. */
+  readonly isInNew: boolean
 }
 
 /** The facts needed to find the session of a message. */
@@ -65,11 +71,18 @@ export class ChatTurns {
   readonly #running = new Map<string, readonly RunningTurn[]>()
   readonly #engine: ChatEngine
   readonly #table: SessionTable
+  readonly #whenEnded: NonNullable<FlowRunInput['whenEnded']>
   readonly #report: (error: unknown) => void
 
-  constructor(engine: ChatEngine, sessions: ChatSessions, report: (error: unknown) => void) {
+  constructor(
+    engine: ChatEngine,
+    sessions: ChatSessions,
+    whenEnded: NonNullable<FlowRunInput['whenEnded']>,
+    report: (error: unknown) => void,
+  ) {
     this.#engine = engine
     this.#table = new SessionTable(sessions)
+    this.#whenEnded = whenEnded
     this.#report = report
   }
 
@@ -82,8 +95,9 @@ export class ChatTurns {
   async send(chat: Chat, message: ChatMessage, request: TurnRequest, shown?: unknown): Promise<TurnBroadcast> {
     const same = this.#turnsOf(chat).find((turn) => isSame(turn.message, message))
     const key = keyOf(chat, message)
+    const isInNew = message.newSession || this.running(chat)?.isInNew === true
     const broadcast = same?.broadcast ?? this.#begin(chat, message, key, request)
-    if (same === undefined) this.#add(chat, { message, key, broadcast, shown })
+    if (same === undefined) this.#add(chat, { message, key, broadcast, shown, isInNew })
     await broadcast.begun
     return broadcast
   }
@@ -93,16 +107,18 @@ export class ChatTurns {
    * A repeat of the message therefore always finds it, and another first message continues in its session.
    */
   #begin(chat: Chat, message: ChatMessage, key: string, request: TurnRequest): TurnBroadcast {
-    const { text, attachments, config } = message
-    const chosen = this.#choose(chat, message.session, this.running(chat), { key, requestId: request.requestId })
+    const { text, attachments, config, event } = message
+    const chosen = this.#choose(chat, message, this.running(chat), { key, requestId: request.requestId })
     const input: FlowRunInput = {
       flowName: chat.flow,
       userMessage: text,
       owner: chat.owner,
       idempotencyKey: key,
+      whenEnded: this.#whenEnded,
       ...request,
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(config === undefined ? {} : { config }),
+      ...(event === undefined ? {} : { event }),
     }
     const start = async (signal: AbortSignal): Promise<TurnEvents> => {
       const { sessionId } = await chosen
@@ -149,20 +165,22 @@ export class ChatTurns {
   }
 
   /**
-   * Finds the session for a message. If the message is a repeat, an earlier session may have answered it; its key shows
-   * that.
+   * Finds the session for a message: the one that a running turn begins because the client asked for a new one, or else
+   * the current one. If the message is a repeat, an earlier session may have answered it; its key shows that.
    *
    * @param before - The turn of the chat that was running when the message arrived. It may end during the load, which
    * then may not see its session.
    */
   async #choose(
     chat: Chat,
-    brought: string | undefined,
+    { session: brought, newSession }: ChatMessage,
     before: RunningTurn | undefined,
     asked: AskedMessage,
   ): Promise<ChosenSession> {
     const kept = await this.#table.load(chat)
-    const sessionId = await this.#current(chat, [brought, kept], before, asked)
+    if (newSession) return { kept, sessionId: undefined }
+    const begun = before?.isInNew === true ? await sessionOfTurn(before) : undefined
+    const sessionId = begun ?? (await this.#current(chat, [brought, kept], before, asked))
     if (sessionId === undefined || sessionId === brought) return { kept, sessionId }
     const { owner, flow: flowName } = chat
     const claimed = await this.#engine.claimSession({ flowName, owner, idempotencyKey: asked.key, sessionId })
@@ -171,8 +189,8 @@ export class ChatTurns {
 
   /**
    * The current session of a chat. In this order, the first that goes on: the session that the client names, the saved
-   * one, the one of the turn before. An ended session is used too if it has the answer to this very message, and a
-   * session of another flow never. If there is only the client's, it is not loaded: the engine finds out.
+   * one, the one of the turn before. An ended session is used too if it has the answer to this very message, or if there
+   * is no other; a session of another flow never. If there is only the client's, it is not loaded: the engine finds out.
    */
   async #current(
     chat: Chat,
@@ -256,7 +274,8 @@ async function sessionOfTurn({ broadcast }: RunningTurn): Promise<string | undef
 
 /** Whether a message was sent again. */
 function isSame(one: ChatMessage, other: ChatMessage): boolean {
-  const contentOf = ({ text, attachments, config }: ChatMessage): string => JSON.stringify([text, attachments, config])
+  const contentOf = ({ text, attachments, config, event, newSession }: ChatMessage): string =>
+    JSON.stringify([text, attachments, config, event, newSession])
   return one.id === other.id && contentOf(one) === contentOf(other)
 }
 

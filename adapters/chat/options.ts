@@ -31,6 +31,12 @@ export interface ChatHandlerOptions {
    * 10 000 most recently used chats.
    */
   readonly chats?: ChatSessions
+  /**
+   * What happens to a message whose session has completed. `'reject'`: it is refused with `SESSION_ENDED`, and the chat
+   * stays readable; a message with `newSession: true` begins a new one. `'new'`: each message does. After a session that
+   * was aborted, a message begins a new one anyway. Default: `'reject'`.
+   */
+  readonly whenEnded?: 'new' | 'reject'
   /** The other origins whose pages may call. Default: none. */
   readonly cors?: CorsOptions
   /**
@@ -61,6 +67,7 @@ const names: OptionNames<ChatHandlerOptions> = {
   authorizeFlow: true,
   attachments: true,
   chats: true,
+  whenEnded: true,
   cors: true,
   maxBodyBytes: true,
   maxJsonValues: true,
@@ -74,12 +81,15 @@ const names: OptionNames<ChatHandlerOptions> = {
 /** @throws `InvalidInputError` that names the first option that is wrong. */
 export function checkChatOptions(options: ChatHandlerOptions, caller: string, pathOption: string): void {
   checkOptionNames(caller, options, { ...names, [pathOption]: true })
-  const { flow, authorize, chats, cors, streamDetails } = options
+  const { flow, authorize, chats, cors, streamDetails, whenEnded } = options
   if (typeof flow !== 'string' || flow === '') throw invalidInput(`${caller}: flow must be the name of a flow.`)
   if (typeof authorize !== 'function') {
     throw invalidInput(`${caller}: authorize is required, because a chat belongs to a principal.`)
   }
   checkMethods(caller, 'chats', chats, ['load', 'save'])
+  if (whenEnded !== undefined && whenEnded !== 'new' && whenEnded !== 'reject') {
+    throw invalidInput(`${caller}: whenEnded must be 'new' or 'reject'.`)
+  }
   checkNumbers(options, caller)
   checkAttachmentsOption(options.attachments, caller)
   if (cors !== undefined) checkCors(cors, caller)

@@ -189,13 +189,13 @@ function createContext(
   readText: BodyReader,
   report: Report,
 ): ChatContext {
-  const { flow, heartbeatMs = 15_000, streamDetails = false } = options
+  const { flow, heartbeatMs = 15_000, streamDetails = false, whenEnded = 'reject' } = options
   const chats: ChatSessions = options.chats ?? new MemoryChatSessions()
   return {
     ...{ engine, flow, heartbeatMs, streamDetails, report },
     textOf: createTextOf(engine),
     checkAttachments: createAttachmentCheck(options.attachments),
-    turns: new ChatTurns(engine, chats, report),
+    turns: new ChatTurns(engine, chats, whenEnded, report),
     async readBody(request) {
       checkContentType(request)
       return parseObject(await readText(request), engine.limits?.maxJsonDepth ?? defaultJsonDepth)

@@ -112,14 +112,14 @@ async function messagesOf(response: Response): Promise<FlowMessage[]> {
 
 /**
  * The start of a message decides what the flow does: `bye` ends the session, and `slow` is answered when `hold` is
- * opened.
+ * opened. A message after the end begins a new session.
  */
 function talking(hold = gate(), documents = new Map<string, SessionDocument>(), options?: Partial<UiMessageOptions>) {
   const flow = onlyFlowOf('Test', async ({ message: text }) => {
     if (text.startsWith('slow')) await hold.opened
     return text.startsWith('bye') ? finishFlow('Bye.') : reply('Seen.')
   })
-  return start({ engine: { flows: [flow] }, documents, ...(options === undefined ? {} : { options }) })
+  return start({ engine: { flows: [flow] }, documents, options: { whenEnded: 'new', ...options } })
 }
 
 /** A page, or one of its tabs, with the messages that it sent and received. */
@@ -262,7 +262,10 @@ describe('a reply', () => {
     })
     expect(await chunksOf(await say('m1', 'Hello'))).toEqual([
       { type: 'start', messageId: 'm1-reply' },
-      { type: 'message-metadata', messageMetadata: { session: expect.any(String), sessionState: 'aborted' } },
+      {
+        type: 'message-metadata',
+        messageMetadata: { session: expect.any(String), sessionState: 'aborted', code: 'FLOW_ERROR' },
+      },
       { type: 'error', errorText: 'The shelf fell down.' },
     ])
   })

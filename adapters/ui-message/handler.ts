@@ -1,20 +1,20 @@
 /** The routes of a chat of the AI SDK: a turn, a resumed stream, a stop, and the transcript. */
-import type { SessionDocument } from '../../src/index.js'
 import type { Chat } from '../chat/chat-sessions.js'
 import type { ChatEngine } from '../chat/chat-turns.js'
 import { createEventBody } from '../chat/event-body.js'
 import { answeredBefore } from '../chat/failure-text.js'
-import { isOfFlow } from '../chat/flow-of-session.js'
 import { type ChatHandlerOptions, checkPath } from '../chat/options.js'
+import { loadSession, readChat } from '../chat/read-chat.js'
 import { type ChatContext, type ChatRequest, type ChatRoute, createChatHandler } from '../chat/serve-chat.js'
 import { idAndAction, stopRoute } from '../chat/stop-route.js'
+import { isComplete, isStoredId } from '../chat/stored-turns.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
 import { replyJson } from '../fetch/reply/envelope.js'
 import { dataLine, eventStreamHeaders } from '../fetch/reply/event-stream.js'
 import { Refusal } from '../fetch/reply/refusal.js'
-import { readSentMessage, type SentMessage } from './read-request.js'
+import { askedByNobody, readSentMessage, type SentMessage } from './read-request.js'
 import { chunksOf, type ReplyForm } from './reply-chunks.js'
-import { isStoredId, messagesOf, turnOf } from './transcript.js'
+import { messagesOf, turnOf } from './transcript.js'
 import type { FlowMessage } from './ui-message.js'
 
 /** The options of {@link createUiMessageHandler}. */
@@ -32,7 +32,7 @@ const defaultApi = '/api/chat'
  * Serves one flow to pages of the AI SDK: `useChat` of `@ai-sdk/react` 2, 3 and 4 with the default transport.
  *
  * `POST {api}` sends a message and streams the reply, `GET {api}/{id}/stream` resumes the stream of a chat, `POST
- * {api}/{id}/stop` stops its turn, and `GET {api}/{id}` returns its messages.
+ * {api}/{id}/stop` stops its turn, and `GET {api}/{id}` returns its messages, `?after=<turn>` only newer ones.
  *
  * @param engine - the engine, or an object that wraps one
  * @param options - `flow` and `authorize` are required
@@ -90,7 +90,9 @@ class UiMessageRoutes {
     const chat = this.#chatOf(arrived, message.chatId)
     const form = { messageId: message.id, resumes: false }
     if (isStoredId(message.id)) return this.#stream(arrived, await this.#recorded(chat, message, arrived), form)
-    const turn = await turns.send(chat, message, arrived.turn, message.parts)
+    const { id, parts } = message
+    const shown: FlowMessage | undefined = parts.length === 0 ? undefined : { id, role: 'user', parts }
+    const turn = await turns.send(chat, message, arrived.turn, shown)
     return this.#stream(arrived, turn.read(), form)
   }
 
@@ -103,42 +105,27 @@ class UiMessageRoutes {
 
   /** `GET {api}/{id}` */
   async transcript(arrived: ChatRequest, id: string): Promise<Response> {
-    const { turns } = this.#context
-    const chat = this.#chatOf(arrived, id)
-    let document: SessionDocument | undefined
-    let running: ReturnType<typeof turns.running>
-    do {
-      running = turns.running(chat)
-      document = await this.#load(chat, await turns.sessionOf(chat), arrived)
-      // A turn that ended meanwhile may be stored by now.
-    } while (running !== turns.running(chat))
-    const messages = document === undefined ? [] : messagesOf(document)
-    for (const { message, shown } of turns.notIn(document, chat)) {
-      messages.push({ id: message.id, role: 'user', parts: shown as FlowMessage['parts'] })
+    const after = afterOf(arrived.request)
+    const { document, open } = await readChat(this.#context, this.#chatOf(arrived, id), arrived.turn.requestId)
+    const messages = document === undefined ? [] : messagesOf(document, after)
+    if (after === undefined) {
+      return replyJson({ messages: [...messages, ...(open as FlowMessage[])] }, 200, arrived.headers)
     }
-    return replyJson({ messages }, 200, arrived.headers)
+    const sessionState = document?.runStatus ?? 'none'
+    return replyJson({ messages, sessionState, complete: isComplete(document, after) }, 200, arrived.headers)
   }
 
   #chatOf({ owner }: ChatRequest, id: string): Chat {
     return { owner, flow: this.#context.flow, id }
   }
 
-  /** The session of a chat; `undefined` if it is not one of the user and the flow. */
-  async #load(chat: Chat, session: string | undefined, { turn }: ChatRequest): Promise<SessionDocument | undefined> {
-    if (session === undefined) return undefined
-    const { engine } = this.#context
-    const document = await engine.getSession(session, { owner: chat.owner, requestId: turn.requestId })
-    return document !== undefined && isOfFlow(engine, document, chat.flow) ? document : undefined
-  }
-
   /** The reply to a message of the transcript; such a message never runs again. */
   async #recorded(chat: Chat, message: SentMessage, arrived: ChatRequest): Promise<AsyncIterable<TurnOutcome>> {
     const session = message.session ?? (await this.#context.turns.sessionOf(chat))
-    const document = await this.#load(chat, session, arrived)
+    const document = await loadSession(this.#context, chat, session, arrived.turn.requestId)
     const entry = document && turnOf(document, message)
-    if (document === undefined || entry === undefined) {
-      throw new Refusal(answeredBefore, 409)
-    }
+    if (document === undefined || entry === undefined) throw new Refusal(answeredBefore, 409)
+    if (entry.reply === '') throw new Refusal(askedByNobody, 409)
     const { reply, contentType, encoding } = entry
     const response = { success: true, completed: false, message: reply, session: document.id, contentType }
     const { runStatus: sessionState } = document
@@ -167,6 +154,14 @@ class UiMessageRoutes {
 async function* linesOf(events: Parameters<typeof chunksOf>[0], form: ReplyForm): AsyncGenerator<string, void> {
   for await (const chunk of chunksOf(events, form)) yield dataLine(chunk)
   yield 'data: [DONE]\n\n'
+}
+
+/** @throws Refusal for anything but the number of a turn. */
+function afterOf({ url }: Request): number | undefined {
+  const after = new URL(url).searchParams.get('after')
+  if (after === null) return undefined
+  if (/^\d{1,15}$/.test(after)) return Number(after)
+  throw new Refusal("The parameter 'after' must be the number of a turn.")
 }
 
 async function* once<Value>(value: Value): AsyncGenerator<Value, void> {

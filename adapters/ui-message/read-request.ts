@@ -3,6 +3,7 @@ import type { JsonObject } from '../../src/index.js'
 import { isBase64, isMediaType, isSessionId } from '../../src/util/patterns.js'
 import type { ChatMessage } from '../chat/chat-turns.js'
 import { isClientId } from '../chat/client-id.js'
+import { readTurnFields } from '../chat/turn-fields.js'
 import { Refusal } from '../fetch/reply/refusal.js'
 import type { AttachmentCheck } from '../fetch/request/attachments.js'
 import { isObject } from '../fetch/request/is-object.js'
@@ -11,9 +12,12 @@ import type { FlowMessagePart } from './ui-message.js'
 /** The request of a page. */
 export interface SentMessage extends ChatMessage {
   readonly chatId: string
-  /** The parts as the page sent them, for its other tabs. */
+  /** The parts as the page sent them, for its other tabs; none for an event. */
   readonly parts: FlowMessagePart[]
 }
+
+/** `regenerate()` on a reply that no message of the user caused. */
+export const askedByNobody = 'You asked for no answer here, so there is none to give again.'
 
 type Attachment = ChatMessage['attachments'][number]
 
@@ -22,25 +26,40 @@ export function readSentMessage(
   body: Readonly<Record<string, unknown>>,
   checkAttachments: AttachmentCheck,
 ): SentMessage {
-  const { id: chatId, messages, config } = body
+  const { id: chatId, messages, config, trigger } = body
   if (!isClientId(chatId)) throw new Refusal("The field 'id' must be the ID of the chat: 1 to 256 characters.")
-  const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined
-  if (!isObject(last) || last.role !== 'user') {
-    throw new Refusal("The field 'messages' must be a list whose last message is one of the user.")
-  }
-  if (!isClientId(last.id)) throw new Refusal('The last message must have an ID: 1 to 256 characters.')
   if (config !== undefined && !isObject(config)) throw new Refusal("The field 'config' must be an object.")
-  const parts = Array.isArray(last.parts) ? last.parts.flatMap(readPart) : []
+  const all: readonly unknown[] = Array.isArray(messages) ? messages : []
+  const shared = {
+    ...readTurnFields(body),
+    ...{ chatId, config: config as JsonObject | undefined, session: sessionIn(all) },
+  }
+  if (shared.event !== undefined) return { ...shared, id: idOfEvent(body.event), text: '', attachments: [], parts: [] }
+  const last = all.at(-1)
+  if (isObject(last) && last.role === 'user') return { ...shared, ...readLast(last, checkAttachments) }
+  if (isObject(last) && trigger === 'regenerate-message') throw new Refusal(askedByNobody, 409)
+  throw new Refusal("The field 'messages' must be a list whose last message is one of the user.")
+}
+
+function readLast(
+  { id, parts: sent }: Readonly<Record<string, unknown>>,
+  checkAttachments: AttachmentCheck,
+): Pick<SentMessage, 'id' | 'parts' | 'text' | 'attachments'> {
+  if (!isClientId(id)) throw new Refusal('The last message must have an ID: 1 to 256 characters.')
+  const parts = Array.isArray(sent) ? sent.flatMap(readPart) : []
   if (parts.length === 0) throw new Refusal('The last message has no text and no file.')
   return {
-    chatId,
-    parts,
-    id: last.id,
+    ...{ id, parts },
     text: parts.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n'),
     attachments: checkAttachments(parts.flatMap((part) => (part.type === 'file' ? [attachmentOf(part)] : []))),
-    config: config as JsonObject | undefined,
-    session: sessionIn(messages as readonly unknown[]),
   }
+}
+
+/** The ID that the page gave an event, so that it can send it again; otherwise a new one. */
+function idOfEvent(event: unknown): string {
+  const { id = crypto.randomUUID() } = event as { readonly id?: unknown }
+  if (isClientId(id)) return id
+  throw new Refusal('The ID of the event must have 1 to 256 characters.')
 }
 
 /** A flow ignores parts of other kinds. */

@@ -122,12 +122,14 @@ class ReplyWriter {
   }
 }
 
-function metadataOf({ response, sessionState, restarted }: TurnOutcome): FlowMessageMetadata {
+function metadataOf(outcome: TurnOutcome): FlowMessageMetadata {
+  const { response, sessionState, restarted } = outcome
   const { session, contentType } = response
   return {
     session,
     sessionState,
     ...(restarted === undefined ? {} : { restarted }),
     ...(contentType === 'text/plain' ? {} : { contentType }),
+    ...(outcome.type === 'error' ? { code: outcome.error.code } : {}),
   }
 }

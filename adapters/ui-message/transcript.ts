@@ -2,31 +2,31 @@
 
 import type { SessionDocument } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
-import { type FlowMessage, type FlowMessagePart, replyPart } from './ui-message.js'
+import { type StoredFile, type StoredTurn, storedTurns } from '../chat/stored-turns.js'
+import { type FlowMessage, type FlowMessageMetadata, type FlowMessagePart, replyPart } from './ui-message.js'
 
-/** The prefix of IDs of transcript messages. If a page sends one of them again, the history answers it. */
-const prefix = 'turn:'
-
-type Entry = SessionDocument['history'][number]
-
-/** The messages of a session, oldest first. */
-export function messagesOf(document: SessionDocument): FlowMessage[] {
-  const { id: session, runStatus: sessionState } = document
-  return document.history.flatMap((entry) => {
-    const { message, reply, contentType, encoding } = entry
-    const id = idOf(entry)
+/**
+ * The messages of a session, oldest first.
+ *
+ * @param after - The number of a turn: only newer ones. Default: all.
+ */
+export function messagesOf(document: SessionDocument, after?: number): FlowMessage[] {
+  return storedTurns(document, after).flatMap(({ id, entry, files }) => {
+    const { turn, message, reply, contentType, encoding, event } = entry
+    const metadata: FlowMessageMetadata = { session: document.id, sessionState: document.runStatus, turn }
     const text: FlowMessagePart[] = message === '' ? [] : [{ type: 'text', text: message }]
-    const parts = [...filesOf(entry, document), ...text]
-    const own: FlowMessage[] = parts.length === 0 ? [] : [{ id, role: 'user', parts }]
-    const metadata = { session, sessionState, ...(contentType === 'text/plain' ? {} : { contentType }) }
-    const answer = { id: replyIdOf(id), role: 'assistant', parts: [replyPart(reply, contentType, encoding)], metadata }
-    return [...own, answer as FlowMessage]
+    const parts = [...files.map(filePart), ...text]
+    const own: FlowMessage[] = parts.length === 0 ? [] : [{ id, role: 'user', parts, metadata }]
+    if (reply === '') return own
+    const ofReply: FlowMessageMetadata = {
+      ...metadata,
+      ...(contentType === 'text/plain' ? {} : { contentType }),
+      ...(event && { event: event.name }),
+      ...(event?.by === undefined ? {} : { by: event.by }),
+    }
+    const answer = replyPart(reply, contentType, encoding)
+    return [...own, { id: replyIdOf(id), role: 'assistant', parts: [answer], metadata: ofReply }]
   })
-}
-
-/** Whether a message comes from the transcript. */
-export function isStoredId(id: string): boolean {
-  return id.startsWith(prefix)
 }
 
 /**
@@ -36,26 +36,17 @@ export function isStoredId(id: string): boolean {
 export function turnOf(
   document: SessionDocument,
   { id, text, parts }: { id: string; text: string; parts: readonly FlowMessagePart[] },
-): Entry | undefined {
-  const found = document.history.find((entry) => idOf(entry) === id && entry.message === text)
-  const kept = found === undefined ? [] : filesOf(found, document)
-  return addressesOf(kept) === addressesOf(parts) ? found : undefined
+): StoredTurn['entry'] | undefined {
+  const found = storedTurns(document).find((turn) => turn.id === id && turn.entry.message === text)
+  const kept = found?.files.map(filePart) ?? []
+  return addressesOf(kept) === addressesOf(parts) ? found?.entry : undefined
 }
 
 function addressesOf(parts: readonly FlowMessagePart[]): string {
   return JSON.stringify(parts.flatMap((part) => (part.type === 'file' ? [part.url] : [])))
 }
 
-function idOf({ id, turn }: Entry): string {
-  return `${prefix}${id ?? turn}`
-}
-
-/** The images and files of a turn that are still stored. */
-function filesOf({ attachments = [] }: Entry, document: SessionDocument): FlowMessagePart[] {
-  return attachments.flatMap(({ mediaType, name, url, attachment }) => {
-    const data = document.attachments?.find(({ id }) => id === attachment)?.data
-    const address = data === undefined ? url : `data:${mediaType};base64,${data}`
-    if (address === undefined) return []
-    return [{ type: 'file', mediaType, url: address, ...(name === undefined ? {} : { filename: name }) }]
-  })
+function filePart({ mediaType, name, data, url = '' }: StoredFile): FlowMessagePart {
+  const address = data === undefined ? url : `data:${mediaType};base64,${data}`
+  return { type: 'file', mediaType, url: address, ...(name === undefined ? {} : { filename: name }) }
 }

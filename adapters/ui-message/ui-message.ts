@@ -8,7 +8,7 @@ export type FlowMessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string; readonly filename?: string }
 
-/** The `metadata` of an assistant message, about its session. */
+/** The `metadata` of a message, about its session and its turn. */
 export interface FlowMessageMetadata {
   /** The ID of the session. A page sends it back with its messages. */
   readonly session: string
@@ -18,6 +18,14 @@ export interface FlowMessageMetadata {
   readonly restarted?: 'unknown' | 'completed' | 'aborted' | 'outdated' | 'flow'
   /** The reply's content type; absent for plain text. */
   readonly contentType?: string
+  /** The number of the turn, for `?after=`. Only in the transcript. */
+  readonly turn?: number
+  /** The name of the event that caused the reply. Only in the transcript; absent if a message of the user caused it. */
+  readonly event?: string
+  /** Who sent that event. Absent if the sender has no name. */
+  readonly by?: string
+  /** Why the turn failed, such as `SESSION_ENDED`. Absent if it did not. */
+  readonly code?: string
 }
 
 /** A message of the transcript: a `UIMessage` of the AI SDK. */

@@ -1,6 +1,6 @@
 /** The list of messages, and what a screen reader announces. All text goes into the page as text, never as HTML. */
 
-/** @typedef {import('./client.js').ChatTurn} ChatTurn */
+/** @typedef {import('./client.js').ChatTurn & { readonly event?: { readonly by?: string } }} ChatTurn */
 /** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */
 
 /** The entries of each turn, by its ID. */
@@ -42,17 +42,27 @@ function entriesOf(turn) {
   setText(reply, '.who', whoAnswers(turn))
   setText(reply, '.text', textOf(turn))
   if (turn.file !== undefined && reply.querySelector('.file') === null) reply.append(elementOf(turn.file))
-  // A conversation may begin with the flow's greeting.
-  return turn.message === '' && turn.attachments.length === 0 ? [reply] : [user, reply]
+  // A conversation may begin with the flow's greeting, an event comes without a message, and a flow may stay silent.
+  const hasMessage = turn.message !== '' || turn.attachments.length > 0
+  return [...(hasMessage ? [user] : []), ...(isSilent(turn) ? [] : [reply])]
 }
 
 /**
- * The line above the reply of a turn.
+ * Whether the flow has taken the turn and says nothing.
  *
  * @param {ChatTurn} turn
  */
-function whoAnswers({ status }) {
-  return status === 'failed' ? 'The desk could not answer' : 'Desk'
+function isSilent({ status, text, file }) {
+  return status === 'answered' && text === '' && file === undefined
+}
+
+/**
+ * The line above the reply of a turn: who spoke, if an event caused it.
+ *
+ * @param {ChatTurn} turn
+ */
+function whoAnswers({ status, event }) {
+  return status === 'failed' ? 'The desk could not answer' : (event?.by ?? 'Desk')
 }
 
 /**
@@ -62,6 +72,7 @@ function whoAnswers({ status }) {
  */
 export function spoken(turn) {
   const { file } = turn
+  if (isSilent(turn)) return ''
   return file === undefined ? `${whoAnswers(turn)}: ${textOf(turn)}` : `The desk sent a file: ${file.type}.`
 }
 

@@ -7,13 +7,14 @@
  * - The user need not wait for a reply: the flow's option `busy` decides what happens to a message for a busy session.
  * - A turn that fails does not end the conversation. After the same failure twice in a row, in a session that goes on,
  *   the page offers a new conversation.
+ * - A reply that an outside event caused shows who spoke.
  * - A screen reader gets a reply once, when it is whole, and not piece by piece.
  */
 import { createChat } from './client.js'
 import { followEnd, showTurns, spoken } from './conversation.js'
 import { photosOf } from './photo.js'
 
-/** @typedef {import('./client.js').ChatTurn} ChatTurn */
+/** @typedef {import('./conversation.js').ChatTurn} ChatTurn */
 /** @typedef {import('./client.js').ChatState} ChatState */
 
 const conversation = find('conversation', HTMLOListElement)
@@ -30,6 +31,8 @@ const startAgain = find('start-again', HTMLButtonElement)
 const chat = createChat({ url: 'ai', flow: document.body.dataset.flow ?? '', storage: sessionStorage })
 /** The attachments of the next message. */
 let photos = /** @type {import('./client.js').ChatAttachment[]} */ ([])
+/** The ID of the newest event that a screen reader has got. */
+let newestEvent = ''
 
 chat.on('change', show)
 chat.on('tool-start', ({ tool }) => say(`The desk is looking: ${tool}.`))
@@ -95,6 +98,7 @@ async function goOn() {
 /** @param {ChatState} state */
 function show({ turns, isBusy, isStuck }) {
   showTurns(conversation, turns)
+  announceEvent(turns.at(-1))
   conversation.setAttribute('aria-busy', String(isBusy))
   // A button that is disabled loses the focus to nothing.
   if (!isBusy && document.activeElement === stop) input.focus()
@@ -104,6 +108,13 @@ function show({ turns, isBusy, isStuck }) {
   const isSuperseded = turns.at(-2)?.status === 'superseded' && !isBusy
   tryAgain.hidden = newest !== 'failed' && newest !== 'unanswered' && !isSuperseded
   startAgain.hidden = !isStuck
+}
+
+/** @param {ChatTurn | undefined} turn */
+function announceEvent(turn) {
+  if (turn?.event === undefined || turn.id === newestEvent) return
+  newestEvent = turn.id
+  settle(turn)
 }
 
 /** @param {ChatTurn} turn */

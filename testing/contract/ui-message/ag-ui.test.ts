@@ -205,6 +205,34 @@ describe.skipIf(arePackagesMissing)(`HttpAgent${leftOut}`, () => {
     expect(contents(ada).at(-1)).toEqual(['assistant', 'A fern.'])
   })
 
+  test('a run without a new message shows what a server has said, and a thread that has ended stays', async () => {
+    const ada = agent()
+    say(ada, 'm1', 'Hello')
+    await Promise.all([ada.runAgent(), answer('I have asked.')])
+    const [sessionId = ''] = backend.documents.keys()
+    await backend.engine.sendEvent({ sessionId, event: 'decision', by: 'Ada Meier', byId: 'emp-17' })
+    await ada.runAgent()
+    const all = [
+      ['user', 'Hello'],
+      ['assistant', 'I have asked.'],
+      ['assistant', 'Decided by Ada Meier.'],
+    ]
+    expect(contents(ada)).toEqual(all)
+    expect(ada.messages.at(-1)).toMatchObject({ metadata: { event: 'decision', by: 'Ada Meier' } })
+    await backend.engine.sendEvent({ sessionId, event: 'close' })
+    say(ada, 'm2', 'Thanks!')
+    const codes: unknown[] = []
+    const onRunErrorEvent = ({ event: { code } }: { event: { code?: string } }): void => void codes.push(code)
+    await ada.runAgent({}, { onRunErrorEvent }).catch(() => undefined)
+    expect([codes, ada.state.sessionState]).toEqual([['SESSION_ENDED'], 'completed'])
+    const again = agent()
+    await again.runAgent()
+    expect(contents(again)).toEqual([...all, ['assistant', 'Closed.']])
+    await Promise.all([ada.runAgent({ forwardedProps: { newSession: true } }), answer('Welcome.')])
+    expect(contents(ada).at(-1)).toEqual(['assistant', 'Welcome.'])
+    expect(history()[1]).toEqual(['Thanks! > Welcome.'])
+  })
+
   test('a turn that fails is a run that failed', async () => {
     const ada = agent()
     say(ada, 'm1', 'Hello')

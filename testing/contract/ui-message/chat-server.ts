@@ -7,10 +7,14 @@ import { createAdaptorServer } from '@hono/node-server'
 import { Hono } from 'hono'
 import { createUiMessageHandler } from '../../../adapters/ui-message/index.js'
 import {
+  event,
   Flow,
   FlowEngine,
+  type FlowEvent,
+  finish,
   MemorySessionStore,
   type ModelSelection,
+  reply,
   type SessionDocument,
   Step,
   type StepConstructor,
@@ -36,6 +40,12 @@ export const tracked: string[] = []
 
 class Desk extends Step {
   static override readonly id = 'Desk'
+  override events(): readonly FlowEvent[] {
+    return [
+      event({ name: 'decision', execute: (_, turn) => reply(`Decided by ${turn.event?.by}.`) }),
+      event({ name: 'close', execute: () => finish('Closed.') }),
+    ]
+  }
   override tools(): readonly Tool[] {
     const inputJsonSchema = { type: 'object', properties: {} }
     return [

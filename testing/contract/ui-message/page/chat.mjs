@@ -1,9 +1,11 @@
 // The page of the tests, with a button for each thing that a test does. Bundled once for each version of the AI SDK.
 import { createElement as element, useState } from 'react'
 import { createRoot } from 'react-dom/client'
-import { countedParts, loadMessages, useFlowChat } from './use-flow-chat.mjs'
+import { countedParts, loadMessages, useFlowChat, useNews } from './use-flow-chat.mjs'
 
-const id = new URLSearchParams(location.search).get('chat')
+const parameters = new URLSearchParams(location.search)
+const id = parameters.get('chat')
+const everyMs = Number(parameters.get('every') ?? 60_000)
 
 function Part({ part }) {
   if (part.type === 'text') return element('span', null, part.text)
@@ -15,13 +17,14 @@ function Part({ part }) {
 
 function Message({ message }) {
   const parts = countedParts(message.parts).map((part, key) => element(Part, { key, part }))
-  return element('li', { 'data-role': message.role }, parts)
+  return element('li', { 'data-role': message.role, title: message.metadata?.by }, parts)
 }
 
 function Page({ messages: initial }) {
   const [text, setText] = useState('')
   const [files, setFiles] = useState()
   const chat = useFlowChat(id, initial)
+  useNews(chat.chat, everyMs)
   const { messages, status, error } = chat
   globalThis.setMessages = chat.setMessages
   const actions = [
@@ -31,6 +34,7 @@ function Page({ messages: initial }) {
     ['Resume', () => chat.resumeStream()],
     ['Come back', chat.comeBack],
     ['Again', () => chat.regenerate()],
+    ['Begin anew', () => chat.regenerate({ body: { newSession: true } })],
   ]
   return element(
     'main',

@@ -1,6 +1,6 @@
 import { Chat, useChat } from '@ai-sdk/react'
 import { DefaultChatTransport } from 'ai'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 
 const api = '/api/chat'
 const transport = new DefaultChatTransport({ api })
@@ -33,7 +33,25 @@ export function useFlowChat(id, messages) {
     if (chat.lastMessage?.metadata?.session === undefined) await chat.regenerate()
   }
 
-  return { ...state, leave: state.stop, stop, comeBack }
+  return { ...state, chat, leave: state.stop, stop, comeBack }
+}
+
+/** Shows what the server says meanwhile: a decision, a reminder. */
+export function useNews(chat, everyMs = 5000) {
+  useEffect(() => {
+    const isWaiting = () => chat.status === 'ready' && chat.lastMessage?.metadata?.sessionState === 'running'
+    async function ask() {
+      const { messages } = chat
+      const at = messages.findLastIndex(({ metadata }) => metadata?.turn !== undefined)
+      const response = await fetch(`${api}/${encodeURIComponent(chat.id)}?after=${messages[at]?.metadata.turn ?? 0}`)
+      const { messages: newer, complete } = await response.json()
+      const all = complete ? [...messages.slice(0, at + 1), ...newer] : await loadMessages(chat.id)
+      // Unless the user has written meanwhile.
+      if (chat.messages === messages && (newer.length > 0 || !complete)) chat.messages = all
+    }
+    const timer = setInterval(() => !document.hidden && isWaiting() && ask().catch(() => undefined), everyMs)
+    return () => clearInterval(timer)
+  }, [chat, everyMs])
 }
 
 /** What counts of a reply: no text before the last reset. */
