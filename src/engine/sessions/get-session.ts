@@ -39,9 +39,8 @@ export async function getSummary(
   const caller = checkOptions('getSummary', options)
   if (typeof sessionId !== 'string' || !isSessionId(sessionId)) return undefined
   const stored = await loadOwn(engine, sessionId, { ...caller, isBrief: true })
-  if (stored === undefined || engine.session.access.store.summary === undefined) {
-    return stored && summaryIn(decodeSession(stored, sessionId), sessionId)
-  }
+  if (stored === undefined) return undefined
+  if (engine.session.access.store.summary === undefined) return summaryIn(decodeSession(stored, sessionId), sessionId)
   if (isSummary(stored)) return stored
   throw new SessionFlowInvariantError({ sessionId, problem: 'its store returned no summary' })
 }

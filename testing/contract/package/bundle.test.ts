@@ -29,6 +29,7 @@ const subpaths = [
   'turnkeeper/client',
   'turnkeeper/ui-message',
   'turnkeeper/ag-ui',
+  'turnkeeper/tickets',
   'turnkeeper/ai-sdk',
   'turnkeeper/upstash',
   'turnkeeper/testing',

@@ -1,5 +1,5 @@
 /** Cases of `list`, for stores that have it. Each case uses its own owners, because others may use the same backend. */
-import type { SessionDocument, SessionListQuery } from '../../../../src/index.js'
+import type { SessionDocument, SessionListQuery, SessionSummary } from '../../../../src/index.js'
 import { describeOutcome, ensure, fail } from '../../cases/failure.js'
 import type { CheckedStore } from '../bench/checked-store.js'
 import { newSession, nextTurn, randomToken, rowOf } from '../bench/documents.js'
