@@ -20,6 +20,7 @@ class Ask extends LogicStep {
       }),
       event({ name: 'note', execute: () => undefined }),
       event({ name: 'choose', byUser: true, input: z.object({ day: z.string() }), execute: ({ day }) => reply(day) }),
+      event({ name: 'seen', byUser: true, execute: () => undefined }),
       event({
         name: 'broken',
         execute: () => {

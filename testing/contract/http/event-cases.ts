@@ -1,5 +1,6 @@
 // Outside events over HTTP: the user's own in POST /run, all of them in GET /session, and what is newer than a page has.
 import { expect } from 'vitest'
+import type { ServedEngine } from '../../../adapters/fetch/index.js'
 import { MemorySessionStore } from '../../../src/index.js'
 import { Approval } from './approval.js'
 import { createEngine, failure, runTurn, type Send, type Serve, type TestFunction } from './serve.js'
@@ -30,6 +31,11 @@ export function eventCases(test: TestFunction, serve: Serve): void {
     const choose = { event: { name: 'choose', payload: { day: 'Tuesday' } } }
     const { reply, envelope } = await run({ ...choose, message: '' })
     expect([reply.status, envelope.message]).toEqual([200, 'Tuesday'])
+    const silent = await run({ event: { name: 'seen' } })
+    expect([silent.reply.status, silent.envelope]).toMatchObject([
+      200,
+      { success: true, completed: false, message: '' },
+    ])
     const refused = async (body: object, headers?: Record<string, string>) => {
       const { reply, envelope } = await run(body, headers)
       return [reply.status, reply.headers.get('Chat-Error'), envelope.success]
@@ -79,11 +85,13 @@ export function eventCases(test: TestFunction, serve: Serve): void {
 
   test('a page learns that turns between are missing, of a store without summaries, too', async () => {
     const engine = createEngine({ flows: [Approval], limits: { maxHistoryTurns: 1 } })
-    const { getSummary: _none, ...narrow } = Object.assign(Object.create(engine), {
-      ...{ execute: engine.execute.bind(engine), executeDelete: engine.executeDelete.bind(engine) },
-      ...{ getFlowNames: engine.getFlowNames.bind(engine), limits: engine.limits },
-      getSession: engine.getSession.bind(engine),
-    })
+    const narrow: ServedEngine = {
+      execute: (input) => engine.execute(input),
+      executeDelete: (sessionId, options) => engine.executeDelete(sessionId, options),
+      getFlowNames: () => engine.getFlowNames(),
+      getSession: (sessionId, options) => engine.getSession(sessionId, options),
+      limits: engine.limits,
+    }
     for (const served of [engine, narrow]) {
       const send = await serve(served, { session: true })
       const { session } = (await runTurn(send, { flowName: 'Approval' })).envelope
