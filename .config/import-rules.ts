@@ -114,6 +114,12 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: checks,
     packages: [],
   },
+  'adapters/tickets': {
+    decides: 'links and buttons that send one event: `turnkeeper/tickets`',
+    areas: ['src/(root)'],
+    files: ['src/util/options.ts', 'src/util/digest.ts'],
+    packages: [],
+  },
   'adapters/node': {
     decides: "a Fetch handler as a listener of Node's `http`",
     areas: [],

@@ -33,13 +33,18 @@ export interface ChatOptions {
   readonly headers?: ChatHeaders
   /** Whether cookies are sent to another origin, like the `fetch` option of that name. */
   readonly credentials?: NonNullable<RequestInit['credentials']>
+  /**
+   * Calls `refresh` so often, in milliseconds, while the page is visible, somebody listens to `change`, and the
+   * conversation has begun and not ended. Default: only you call it.
+   */
+  readonly refreshEveryMs?: number
   /** A replacement for `fetch`. */
   readonly fetch?: typeof fetch
 }
 
 /** @throws `TypeError` if an option is missing or invalid. */
 export function checkOptions(options: ChatOptions): void {
-  const { url, flow, headers, fetch: send = fetch } = { ...options }
+  const { url, flow, headers, refreshEveryMs: every = 1, fetch: send = fetch } = { ...options }
   check(
     isUrl(url),
     'url',
@@ -47,6 +52,7 @@ export function checkOptions(options: ChatOptions): void {
   )
   check(typeof flow === 'string' && flow !== '', 'flow', 'the name of a registered flow')
   check(typeof headers !== 'string', 'headers', 'an object or a function')
+  check(every > 0 && every < 2 ** 31, 'refreshEveryMs', 'a number of milliseconds')
   check(typeof send === 'function', 'fetch', 'a function')
 }
 

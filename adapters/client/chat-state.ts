@@ -34,6 +34,11 @@ export class ChatListeners {
     return () => listeners.delete(listener)
   }
 
+  /** Whether somebody listens. */
+  has(name: keyof ChatEvents): boolean {
+    return !!this.#byName.get(name)?.size
+  }
+
   /**
    * Calls the listeners of an event.
    *

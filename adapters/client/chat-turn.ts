@@ -21,10 +21,12 @@ export interface ChatTurn {
   /** After `history`, without `data` if the server no longer keeps the bytes; `size` is their number. */
   readonly attachments: readonly (ChatAttachment & { readonly size?: number })[]
   readonly status: ChatTurnStatus
-  /** The reply so far; empty if it is a `file`, and if the turn failed. */
+  /** The reply so far; empty if it is a `file`, if the turn failed, and if an event was taken in silence. */
   readonly text: string
   /** The reply if its content type is not `text/plain`; `file.type` has the type. */
   readonly file?: Blob
+  /** After `history` and `refresh`: what the turn took in place of a message, and who sent it. */
+  readonly event?: { readonly name: string; readonly by?: string; readonly payload?: unknown }
   readonly failure?: {
     /** Such as `MODEL_ERROR`. */
     readonly code: string

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import {
+  event,
   Flow,
   FlowEngine,
   type FlowEngineOptions,
@@ -21,6 +22,12 @@ let ran: string[] = []
 
 class Talk extends LogicStep {
   static override readonly id = 'Talk'
+  override events() {
+    return [
+      event({ name: 'decision', execute: (_, { event }) => finish(`Approved by ${event?.by}.`) }),
+      event({ name: 'note', execute: () => undefined }),
+    ]
+  }
   override async run(turn: Turn) {
     const { message } = turn
     ran.push(message)
@@ -70,7 +77,7 @@ let held = Promise.resolve()
  */
 type Network = 'pass' | 'refuse' | 'lose request' | 'lose reply' | 'cut stream' | 'hold stream'
 
-interface SetUp extends Pick<ChatOptions, 'config' | 'headers'> {
+interface SetUp extends Pick<ChatOptions, 'config' | 'headers' | 'refreshEveryMs'> {
   engine?: FlowEngineOptions
   flow?: string
   stream?: boolean
@@ -96,9 +103,10 @@ function setUp(options: SetUp = {}) {
     return now === 'cut stream' ? new Response(cut(await response.text()), response) : response
   }
   const storage = new TestStorage()
-  const { flow = 'Desk', config = {}, headers = {} } = options
+  const { flow = 'Desk', config = {}, headers = {}, ...more } = options
+  const timing = more.refreshEveryMs === undefined ? {} : { refreshEveryMs: more.refreshEveryMs }
   const open = (now: ChatOptions['config'] = config) =>
-    createChat({ url: '/ai', flow, config: now, headers, storage, fetch: send })
+    createChat({ url: '/ai', flow, config: now, headers, storage, fetch: send, ...timing })
   return { engine, network, requests, storage, open, chat: open() }
 }
 
@@ -1000,6 +1008,107 @@ test('a turn that is stored before the page received its end is finally shown on
   expect(chat.state.turns.map(({ text }) => text)).toEqual(['You said one.', 'You said two.'])
 })
 
+describe('refresh', () => {
+  /** The paths that were read, and the shown turns. */
+  const shownBy = (chat: ReturnType<typeof setUp>['chat'], requests: readonly Request[]) => ({
+    reads: () => requests.filter(({ method }) => method === 'GET').map(({ url }) => url.replace(/.*session/, '')),
+    turns: () => chat.state.turns.map(({ message, text, event }) => (event ? [event, text] : [message, text])),
+  })
+
+  test('shows the events of a session, reads only what is new, and changes nothing if nothing is', async () => {
+    const { chat, engine, requests } = setUp()
+    const { reads, turns } = shownBy(chat, requests)
+    expect(await chat.refresh()).toEqual([])
+    await chat.send('one')
+    await chat.refresh()
+    const first = chat.state
+    await chat.refresh()
+    expect(chat.state).toBe(first)
+    expect([reads(), turns()]).toEqual([['?after=0', '?after=1'], [['one', 'You said one.']]])
+    const sessionId = chat.state.session
+    await engine.sendEvent({ sessionId, event: 'note', payload: 'called', by: 'Bob' })
+    await chat.send('two')
+    await engine.sendEvent({ sessionId, event: 'decision', by: 'Ada', byId: 'emp-17' })
+    await chat.refresh()
+    expect(turns()).toEqual([
+      ['one', 'You said one.'],
+      [{ name: 'note', by: 'Bob', payload: 'called' }, ''],
+      ['two', 'You said two.'],
+      [{ name: 'decision', by: 'Ada' }, 'Approved by Ada.'],
+    ])
+    expect(chat.state.turns[0]).toBe(first.turns[0])
+    expect([chat.state.hasEnded, chat.state.session]).toEqual([true, ''])
+    await chat.refresh()
+    expect(reads()).toEqual(['?after=0', '?after=1', '?after=1'])
+  })
+
+  test('keeps the turns of an earlier conversation, and what it shows of a session that is gone', async () => {
+    const { chat, engine, requests } = setUp()
+    const { reads, turns } = shownBy(chat, requests)
+    await chat.send('one')
+    await chat.refresh()
+    chat.startOver()
+    await chat.send('two')
+    await chat.send('bye')
+    await chat.send('three')
+    await chat.refresh()
+    const all = [
+      ['one', 'You said one.'],
+      ['two', 'You said two.'],
+      ['bye', 'Goodbye.'],
+      ['three', 'You said three.'],
+    ]
+    expect(turns()).toEqual(all)
+    await chat.send('four')
+    await engine.deleteSession(chat.state.session)
+    await chat.refresh()
+    expect([turns(), chat.state.hasEnded]).toEqual([[...all, ['four', 'You said four.']], true])
+    expect(reads()).toEqual(['?after=0', '?after=0', '?after=1'])
+  })
+
+  test('reads everything if turns between are missing', async () => {
+    const { chat, engine, requests } = setUp({ engine: { limits: { maxHistoryTurns: 2 } } })
+    const { reads, turns } = shownBy(chat, requests)
+    await chat.send('one')
+    await chat.refresh()
+    for (let count = 0; count < 3; count++) await engine.sendEvent({ sessionId: chat.state.session, event: 'note' })
+    await chat.refresh()
+    expect(turns()).toEqual([
+      [{ name: 'note' }, ''],
+      [{ name: 'note' }, ''],
+    ])
+    expect(reads()).toEqual(['?after=0', '?after=1', ''])
+  })
+
+  test('refreshEveryMs asks while the page is visible and somebody listens, and goes on after an error', async () => {
+    const page = { visibilityState: 'visible' }
+    vi.stubGlobal('document', page)
+    const { chat, engine, network, requests } = setUp({ refreshEveryMs: 1000 })
+    const { reads, turns } = shownBy(chat, requests)
+    const passed = async (seconds: number) => {
+      await vi.advanceTimersByTimeAsync(seconds * 1000)
+      return reads().length
+    }
+    await chat.send('one')
+    expect(await passed(5)).toBe(0)
+    const off = chat.on('change', () => {})
+    chat.on('result', () => {})
+    expect(await passed(2)).toBe(2)
+    page.visibilityState = 'hidden'
+    expect(await passed(3)).toBe(2)
+    page.visibilityState = 'visible'
+    network.push('lose request')
+    expect(await passed(2)).toBe(4)
+    off()
+    expect(await passed(3)).toBe(5)
+    expect(vi.getTimerCount()).toBe(0)
+    chat.on('change', () => {})
+    await engine.sendEvent({ sessionId: chat.state.session, event: 'decision', by: 'Ada' })
+    expect(await passed(5)).toBe(6)
+    expect(turns().at(-1)).toEqual([{ name: 'decision', by: 'Ada' }, 'Approved by Ada.'])
+  })
+})
+
 test('if a proxy refuses history, the error has the status', async () => {
   const chat = createChat({
     url: '/ai',
@@ -1116,6 +1225,7 @@ test.each([
   [{ flow: 'Desk' }, urlSentence],
   [{ url: new URL('http://chat.example/ai'), flow: 'Desk' }, urlSentence],
   [{ url: 'http://[bad', flow: 'Desk' }, urlSentence],
+  [{ url: '/ai', flow: 'Desk', refreshEveryMs: 0 }, 'refreshEveryMs must be a number of milliseconds.'],
   [{ url: 'localhost:3000/ai', flow: 'Desk' }, urlSentence],
   [{ url: '/ai?tenant=1', flow: 'Desk' }, urlSentence],
   [{ url: 'http://chat.example/ai#chat', flow: 'Desk' }, urlSentence],

@@ -10,7 +10,7 @@ import { type ChatEvents, ChatListeners, type ChatState } from './chat-state.js'
 import { ChatRecord } from './chat-storage.js'
 import { afterEvent, type ChatTurn, type ChatTurnStatus, turnOf } from './chat-turn.js'
 import { sendMessage } from './send-message.js'
-import { readConversation, withOpenTurns } from './stored-turns.js'
+import { readConversation, type StoredConversation, withOpenTurns } from './stored-turns.js'
 
 /** A message that is unanswered or may be sent again. */
 interface Entry extends Delivery {
@@ -38,6 +38,8 @@ interface Conversation {
    */
   newest: Promise<unknown>
   lastFailure?: string | undefined
+  /** The answered turns of the present session of which the page has no stored copy. */
+  readonly unread: Set<string>
   /** The state in the last outcome. */
   said: Pick<ChatState, 'hasEnded' | 'hasRestarted' | 'isStuck'>
   /** Settles when the deletion of the session has ended, successful or not. */
@@ -57,6 +59,7 @@ export class Chat {
   readonly #entries = new Map<string, Entry>()
   #conversation: Conversation
   #state: ChatState
+  #refreshing?: ReturnType<typeof setTimeout> | undefined
 
   /** @throws `TypeError` if an option is missing, or is not what it must be. */
   constructor(options: ChatOptions) {
@@ -87,7 +90,9 @@ export class Chat {
    * ```
    */
   on<Name extends keyof ChatEvents>(name: Name, listener: (payload: ChatEvents[Name]) => void): () => void {
-    return this.#listeners.add(name, listener)
+    const off = this.#listeners.add(name, listener)
+    this.#refreshLater()
+    return off
   }
 
   /**
@@ -139,23 +144,37 @@ export class Chat {
    *
    * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
    */
-  async history(): Promise<readonly ChatTurn[]> {
+  history(): Promise<readonly ChatTurn[]> {
+    return this.#read(false)
+  }
+
+  /**
+   * Shows what the session has taken since: outside events, such as a manager's decision, and messages of other pages.
+   * Reads only the turns that the page has no stored copy of; as after `history`, the copies replace its own answered
+   * turns. Does nothing before a conversation has begun, and after it has ended.
+   *
+   * @throws `Error` (rejected) if the server was not reached or refused: then nothing changes.
+   */
+  refresh(): Promise<readonly ChatTurn[]> {
+    return this.#read(true)
+  }
+
+  async #read(onlyNews: boolean): Promise<readonly ChatTurn[]> {
     while (true) {
       // A waiting turn may be stored already, and would be shown twice. Its first event is its reply, or shows that it
       // runs.
       await this.#reaches(({ turns }) => turns.every(({ status }) => status !== 'waiting'))
       const { session, turns: before } = this.#state
       if (session === '') break
-      const { turns, sessionState } = await readConversation(this.#server, session)
+      const { unread } = this.#conversation
+      const known = onlyNews ? before.filter(({ id, status }) => status === 'answered' && !unread.has(id)) : undefined
+      const stored = await readConversation(this.#server, session, known)
       // A message sent meanwhile may have begun another conversation. An answered one may or may not be among the
       // stored turns.
       if (session !== this.#state.session || this.#hasAnsweredBeside(before)) continue
-      const { said } = this.#conversation
-      if (ended.includes(sessionState))
-        Object.assign(this.#conversation, { session: '', said: { ...said, hasEnded: true } })
-      this.#change(withOpenTurns(turns, this.#state.turns))
+      this.#show(stored, known)
       await this.#reaches(({ isBusy }) => !isBusy)
-      if (!this.#hasAnsweredBeside(turns)) break
+      if (!this.#hasAnsweredBeside(stored.turns)) break
     }
     return this.#state.turns
   }
@@ -235,6 +254,18 @@ export class Chat {
   #begin(turns: readonly ChatTurn[]): void {
     this.#conversation = conversationIn('')
     this.#change(turns)
+  }
+
+  /** @param known - The turns for whose news was asked; `undefined` if all turns were read. */
+  #show({ turns, sessionState }: StoredConversation, known: readonly ChatTurn[] | undefined): void {
+    const { said, unread } = this.#conversation
+    if (ended.includes(sessionState))
+      Object.assign(this.#conversation, { session: '', said: { ...said, hasEnded: true } })
+    else if (known && unread.size === 0 && turns.at(-1) === known.at(-1)) return
+    unread.clear()
+    // A page need not forget what it shows of a session that is gone.
+    const isGone = known && sessionState === 'none'
+    this.#change(isGone ? undefined : withOpenTurns(turns, this.#state.turns))
   }
 
   /** Whether there are answered turns that are not among these. */
@@ -329,6 +360,7 @@ export class Chat {
     const isFailing = status === 'failed'
     const isStuck = isFailing && sessionState === 'running' && code === conversation.lastFailure
     conversation.lastFailure = isFailing ? code : undefined
+    noteAnswered(conversation, had === session, id, status)
     conversation.session = isOver ? '' : session
     conversation.said = {
       hasEnded: isOver && (sessionState !== 'none' || had !== ''),
@@ -345,6 +377,17 @@ export class Chat {
     } catch {
       return false
     }
+  }
+
+  #refreshLater(): void {
+    const { refreshEveryMs } = this.#options
+    if (!refreshEveryMs || this.#refreshing !== undefined || !this.#listeners.has('change')) return
+    this.#refreshing = setTimeout(async () => {
+      // The next time may succeed.
+      if (globalThis.document?.visibilityState === 'visible') await this.refresh().catch(() => {})
+      this.#refreshing = undefined
+      this.#refreshLater()
+    }, refreshEveryMs)
   }
 
   #replace(entry: Entry, turn: ChatTurn): void {
@@ -370,7 +413,12 @@ export class Chat {
 }
 
 function conversationIn(session: string): Conversation {
-  return { session, newest: Promise.resolve(), said: nothingSaid }
+  return { session, newest: Promise.resolve(), said: nothingSaid, unread: new Set() }
+}
+
+function noteAnswered({ unread }: Conversation, isSameSession: boolean, id: string, status: ChatTurnStatus): void {
+  if (!isSameSession) unread.clear()
+  if (status === 'answered') unread.add(id)
 }
 
 function isUnderWay({ status }: ChatTurn): boolean {

@@ -13,6 +13,7 @@ interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding'> {
   readonly turn: number
   readonly message: string
   readonly reply: string
+  readonly event?: NonNullable<ChatTurn['event']>
   readonly attachments?: ChatTurn['attachments']
 }
 
@@ -20,17 +21,35 @@ interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding'> {
 interface SessionReply {
   readonly sessionState: ChatSessionState
   readonly turns: readonly StoredTurn[]
+  readonly complete?: boolean
 }
 
-/** @throws `Error` if the server was not reached or refused. */
-export async function readConversation(server: ChatServer, session: string): Promise<StoredConversation> {
-  const { turns, sessionState } = await server.ask<SessionReply>('GET', 'session', session)
-  return { sessionState, turns: turns.map((turn) => turnOf(session, turn)) }
+/**
+ * Reads the turns of a session, or only those that follow the last of `known`; then `known` stays in front.
+ *
+ * @throws `Error` if the server was not reached or refused.
+ */
+export async function readConversation(
+  server: ChatServer,
+  session: string,
+  known?: readonly ChatTurn[],
+): Promise<StoredConversation> {
+  const prefix = `${session}:`
+  const last = known?.findLast(({ id }) => id.startsWith(prefix))?.id.slice(prefix.length) ?? 0
+  const { turns, sessionState, complete } = await server.ask<SessionReply>(
+    'GET',
+    known ? `session?after=${last}` : 'session',
+    session,
+  )
+  // Turns between are missing, or the server does not know `after`.
+  if (known && !complete && sessionState !== 'none') return readConversation(server, session)
+  return { sessionState, turns: [...(known ?? []), ...turns.map((turn) => turnOf(prefix, turn))] }
 }
 
-function turnOf(session: string, { turn, message, reply, attachments = [], ...type }: StoredTurn): ChatTurn {
+function turnOf(prefix: string, { turn, message, reply, event, attachments = [], ...type }: StoredTurn): ChatTurn {
   const content = contentOf({ message: reply, ...type })
-  return Object.freeze({ id: `${session}:${turn}`, message, attachments, status: 'answered', ...content })
+  const id = prefix + turn
+  return Object.freeze({ id, message, attachments, status: 'answered', ...content, ...(event && { event }) })
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Checks the options of the HTTP adapters, all at creation. */
-import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { checkCors } from './cors.js'
 import type { FlowRoutesOptions } from './options.js'
 import { checkRawHeaders } from './reply/raw.js'
@@ -24,6 +24,7 @@ const sharedOptions: OptionNames<FlowRoutesOptions> = {
   waitUntil: true,
   health: true,
   session: true,
+  tickets: true,
   openApi: true,
   onError: true,
 }
@@ -50,6 +51,7 @@ export function checkOptions(options: FlowRoutesOptions, caller: string, ownOpti
     throw invalidInput(`${caller}: requirePrincipal needs authorize, which names the principal.`)
   }
   checkAttachmentsOption(options.attachments, caller)
+  checkMethods(caller, 'tickets', options.tickets, ['open'])
   checkDocument(options.openApi, caller)
   if (cors !== undefined) checkCors(cors, caller)
   if (rawHeaders !== undefined) checkRawHeaders(rawHeaders, caller)

@@ -10,7 +10,8 @@ import { servedRoutes } from './routes/served-routes.js'
 /**
  * Serves an engine's flows over HTTP, on any runtime that speaks `Request` and `Response`: `POST /ai/run` runs a turn,
  * `GET /ai/flows` lists the flows, `POST /ai/end` deletes a session and `POST /ai/cancel` cancels the turn under way.
- * The option `session` adds `GET /ai/session`, which returns the stored conversation; `health` adds `GET /ai/health`
+ * The option `session` adds `GET /ai/session`, which returns the stored conversation; `tickets` adds `POST /ai/ticket`,
+ * which takes the events of links in mails; `health` adds `GET /ai/health`
  * for probes; `openApi` adds `GET /ai/openapi.json`, which describes the routes.
  *
  * The handler never rejects: every failure becomes a JSON envelope with `success: false`.

@@ -13,7 +13,7 @@ describe('wrong options fail at creation', () => {
     [null, 'the options must be an object.'],
     [
       { maxBodySize: 1 },
-      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
+      "there is no option 'maxBodySize'. The options are basePath, maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, tickets, openApi, onError.",
     ],
     [{ maxBodyBytes: 0 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 0.'],
     [{ maxBodyBytes: 1.5 }, 'maxBodyBytes must be a whole number above 0, or Infinity for no bound; got 1.5.'],
@@ -147,7 +147,7 @@ describe('wrong options fail at creation', () => {
     expect(() => flowRoutes(createFakeEngine(), { basePath: '/ai' } as never)).toThrow(
       new InvalidInputError({
         message:
-          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, openApi, onError.",
+          "flowRoutes: there is no option 'basePath'. The options are maxBodyBytes, bodyTimeoutMs, maxJsonValues, attachments, cors, authorize, authorizeFlow, requirePrincipal, statuses, rawHeaders, stream, streamDetails, heartbeatMs, onDisconnect, waitUntil, health, session, tickets, openApi, onError.",
       }),
     )
   })

@@ -1,4 +1,5 @@
 /** The options of the HTTP adapters, with their defaults. */
+import type { JsonValue, SendEventInput } from '../../src/index.js'
 import type { OpenApiDocument } from './core/openapi-document.js'
 import type { CorsOptions } from './cors.js'
 import type { StatusMode } from './reply/statuses.js'
@@ -77,7 +78,7 @@ export interface FlowRoutesOptions {
 
   /**
    * Identifies the caller, before the body is read and before anything runs. It is called for every route except
-   * `health`, and not for a preflight. Without it everyone may call, and anyone with a session ID can continue that
+   * `health` and `ticket`, and not for a preflight. Without it everyone may call, and anyone with a session ID can continue that
    * session. **If it returns nothing, or an object without `principal`, the caller is let in without an owner**: see
    * `requirePrincipal`. `'none'` says that everyone may call; if the option is missing, and the setting `NODE_ENV` is
    * `production`, the engine's logger gets a warning.
@@ -246,6 +247,22 @@ export interface FlowRoutesOptions {
   readonly session?: boolean
 
   /**
+   * The tickets that the route `POST ticket` takes: `tickets()` of `turnkeeper/tickets`. Whoever has a ticket may send
+   * its event, so `authorize` is not called; the reply says whether the event was taken, and nothing else. Needs an
+   * engine with `sendEvent` and `getSummary`.
+   *
+   * @defaultValue off: the path is 404
+   *
+   * @example
+   * ```ts
+   * import { tickets } from 'turnkeeper/tickets'
+   *
+   * createFetchHandler(engine, { tickets: tickets({ secrets: [ticketSecret] }) })
+   * ```
+   */
+  readonly tickets?: { open(ticket: string, payload?: JsonValue): Promise<SendEventInput> }
+
+  /**
    * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is
    * closing or its store does not answer; with `?check=live` 200 as long as the process answers. The reply contains
    * nothing else, and `authorize` is not called. An engine wrapper needs `isReady`.
@@ -292,7 +309,7 @@ export interface FlowRoutesOptions {
 export interface FetchHandlerOptions extends FlowRoutesOptions {
   /**
    * The base path of the routes: `<basePath>/run`, `<basePath>/flows`, `<basePath>/end` and `<basePath>/cancel`; with
-   * their options also `<basePath>/session`, `<basePath>/health` and `<basePath>/openapi.json`. It starts with a slash
+   * their options also `<basePath>/session`, `<basePath>/ticket`, `<basePath>/health` and `<basePath>/openapi.json`. It starts with a slash
    * and does not end with one; `'/'` puts the routes at the root. Any other path is 404.
    *
    * @defaultValue `'/ai'`

@@ -31,6 +31,7 @@ import type { RouteContext, RoutedRequest } from './routes/route.js'
 import { runTurn } from './routes/run.js'
 import { type Route, routeMethods, servedRoutes } from './routes/served-routes.js'
 import { readSession } from './routes/session.js'
+import { takeTicket } from './routes/ticket.js'
 
 /** No route: any other path. `basePath` is the base path of the routes. */
 export interface NoRoute {
@@ -52,6 +53,7 @@ const answers: Readonly<Record<Route, Answer>> = {
   end: endSession,
   cancel: cancelTurn,
   session: readSession,
+  ticket: takeTicket,
   health: answerHealth,
   'openapi.json': sendDocument,
 }
@@ -81,7 +83,7 @@ export function createRouteHandler(
 
   function serve(route: Route, arrived: Arrived, runtime: unknown): Response | Promise<Response> {
     const waitUntil = waitUntilOf(runtime) ?? options.waitUntil
-    if (authorize === undefined || route === 'health') {
+    if (authorize === undefined || isOpen(route)) {
       return answers[route](context, { ...arrived, caller: undefined, waitUntil })
     }
     return askAuthorize(authorize, missingPrincipal, arrived.request, report).then((who) => {
@@ -98,7 +100,7 @@ export function createRouteHandler(
     if (!(error instanceof Refusal)) report(error)
     const refusal = error instanceof Refusal ? error : new Refusal('The request could not be handled.', 500)
     const reply = replyToRefused(request, withText(context.textOf, refusal, { requestId, sessionId }), extra)
-    if (error instanceof AuthorizationRefusal && route !== undefined && route !== 'health') {
+    if (error instanceof AuthorizationRefusal && route !== undefined && !isOpen(route)) {
       context.reportRefused({ requestId, route, reason: error.reason, status: reply.status })
     }
     return reply
@@ -124,6 +126,11 @@ export function createRouteHandler(
   }
 }
 
+/** Probes have no credentials, and a ticket is one. */
+function isOpen(route: Route): route is 'health' | 'ticket' {
+  return route === 'health' || route === 'ticket'
+}
+
 const noPrincipal =
   'authorize returned no principal, which requirePrincipal asks for. To refuse a caller, return a Response.'
 
@@ -132,6 +139,8 @@ function checkMethods(options: FlowRoutesOptions, engine: ServedEngine, caller: 
   for (const [option, method] of [
     ['health', 'isReady'],
     ['session', 'getSession'],
+    ['tickets', 'sendEvent'],
+    ['tickets', 'getSummary'],
     ['authorizeFlow', 'getSession'],
   ] as const) {
     if (!options[option] || typeof engine[method] === 'function') continue
@@ -175,6 +184,7 @@ function createContext(
     textOf: createTextOf(engine),
     rawHeaders: createRawHeaders(options.rawHeaders),
     openApi: options.openApi,
+    tickets: options.tickets,
     reportRefused: createRefusedReporter(engine, report),
   }
 }

@@ -24,6 +24,7 @@ interface Operation {
 
 const everything: OpenApiDocumentOptions = {
   ...{ session: true, health: true, streamDetails: true },
+  tickets: { open: () => Promise.reject(new Error('No ticket is opened.')) },
   cors: { origin: 'https://shop.example', credentials: true },
 }
 
@@ -93,16 +94,26 @@ describe('the document has', () => {
       ['404', 'FLOW_NOT_FOUND, SESSION_NOT_FOUND, ROUTE_NOT_FOUND'],
       ['405', 'METHOD_NOT_ALLOWED'],
       ['408', 'LIMIT_EXCEEDED'],
-      ['409', 'SESSION_CONFLICT, SESSION_FLOW_MISMATCH, SESSION_FLOW_INVARIANT, SESSION_BUSY, TURN_SUPERSEDED'],
+      [
+        '409',
+        'SESSION_CONFLICT, SESSION_FLOW_MISMATCH, SESSION_FLOW_INVARIANT, SESSION_ENDED, EVENT_NOT_TAKEN, SESSION_BUSY, TURN_SUPERSEDED',
+      ],
       ['413', 'LIMIT_EXCEEDED'],
       ['415', 'INVALID_INPUT'],
       ['422', 'IDEMPOTENCY_MISMATCH, LIMIT_EXCEEDED, BUDGET_EXCEEDED'],
       ['429', 'LIMIT_EXCEEDED'],
       ['499', 'TURN_ABORTED'],
-      ['500', 'FLOW_ERROR, TOOL_ERROR, FLOW_REGISTRATION, SESSION_STORE_ERROR, INTERNAL_ERROR'],
+      ['500', 'FLOW_ERROR, TOOL_ERROR, FLOW_REGISTRATION, SESSION_STORE_ERROR, SCHEDULE_ERROR, INTERNAL_ERROR'],
       ['502', 'MODEL_ERROR, MODEL_BLOCKED'],
       ['503', 'ENGINE_BUSY, ENGINE_CLOSED'],
       ['504', 'TURN_TIMEOUT'],
+    ])
+    const ticket = operationsOf(everything)['POST /ai/ticket'] as Operation
+    const ofTicket = new Map(codesAt(ticket) as [string, string][])
+    expect([ofTicket.get('409'), ofTicket.get('503'), ofTicket.get('400')]).toEqual([
+      expect.stringContaining('EVENT_NOT_TAKEN'),
+      'ENGINE_BUSY, ENGINE_CLOSED, EVENT_NOT_TAKEN',
+      'INVALID_INPUT, LIMIT_EXCEEDED, INTERNAL_ERROR',
     ])
     const withRetry = Object.entries(runOf({ statuses: 'precise' }).responses).filter(
       ([, { headers }]) => headers['Retry-After'],

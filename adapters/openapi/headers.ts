@@ -65,6 +65,7 @@ const requestHeaders: Readonly<Record<string, Described>> = {
 /** The parameters of a query. */
 const queries: Readonly<Record<string, Described>> = {
   envelope: ['The reply is the envelope, whatever its content type.', oneOf(['1'])],
+  after: ['Only turns with a greater number.', { type: 'integer', minimum: 0 }],
   check: ['`live`: whether the process answers. The store is not checked.', oneOf(['live', 'ready'])],
 }
 

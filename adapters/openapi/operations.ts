@@ -37,7 +37,7 @@ interface Operation {
   /** The precise statuses of the adapter's refusals, apart from those of every route. */
   readonly refusals?: readonly number[]
   /** The body of a failure. */
-  readonly failure?: 'Failure' | 'ShortFailure'
+  readonly failure?: 'Failure' | 'ShortFailure' | 'NotTaken'
 }
 
 const sessionNames = [sessionHeader, dashedSessionHeader]
@@ -83,12 +83,22 @@ const operations: Readonly<Record<Route, Operation>> = {
   session: {
     id: 'readSession',
     summary: 'Read a conversation',
-    parameters: sessionNames,
+    parameters: [...sessionNames, 'after'],
     answers: schemaOf('Conversation'),
     replyHeaders: [stateHeader],
     codes: ['SESSION_FLOW_INVARIANT', 'SESSION_STORE_ERROR'],
     refusals: [400],
     failure: 'ShortFailure',
+  },
+  ticket: {
+    id: 'takeTicket',
+    summary: 'Send the event of a ticket',
+    description: '409: the ticket is of no use any more. 503: send it again.',
+    takes: schemaOf('TicketRequest'),
+    answers: schemaOf('Taken'),
+    codes: Object.keys(errorFacts) as FlowErrorCode[],
+    refusals: bodyRefusals,
+    failure: 'NotTaken',
   },
   health: {
     id: 'checkHealth',
@@ -174,10 +184,13 @@ function failuresOf(route: Route, mode: StatusMode = 'contract'): ReadonlyMap<nu
   const { codes = [], refusals = [] } = operations[route]
   const failures = new Map<number, Set<string>>()
   const add = (status: number, code: string) => failures.set(status, (failures.get(status) ?? new Set()).add(code))
+  // The contract does not know tickets.
+  const isPrecise = mode === 'precise' || route === 'ticket'
   for (const code of codes) {
-    add(mode === 'precise' ? errorFacts[code].precise : 400, code)
-    if (mode === 'precise' && code === 'LIMIT_EXCEEDED') add(fullQueueStatus, code)
+    add(isPrecise ? errorFacts[code].precise : 400, code)
+    if (isPrecise && code === 'LIMIT_EXCEEDED') add(fullQueueStatus, code)
   }
+  if (route === 'ticket') add(503, 'EVENT_NOT_TAKEN')
   for (const status of [...refusals, 404, 405, 500]) add(statusOfRefusal(status, mode), codeOfRefusal(status))
   return failures
 }

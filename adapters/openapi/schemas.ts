@@ -53,9 +53,14 @@ const schemas: JsonObject = {
   RunRequest: object({
     flowName: describe('A registered flow.', { type: 'string', minLength: 1 }),
     'message?': describe('What the user says; empty by default.'),
+    'event?': describe(
+      'What the user does in place of a message. It needs a session, and never begins one.',
+      schemaOf('EventRequest'),
+    ),
     'config?': describe("Stored in the flow's context on the session's first turn.", { type: 'object' }),
     'attachments?': { type: 'array', items: schemaOf('Attachment') },
   }),
+  EventRequest: object({ name: text, 'payload?': describe('Any JSON that the event accepts.', {}) }),
   Attachment: object(
     {
       type: oneOf(['image', 'file']),
@@ -91,16 +96,22 @@ const schemas: JsonObject = {
     session: text,
     sessionState: state,
     turns: { type: 'array', items: schemaOf('ConversationTurn') },
+    'complete?': describe('Only with `after`, if there is such a session: whether no turn between is missing.', flag),
   }),
   ConversationTurn: object({
     turn: describe('Counted from 1.', { type: 'integer' }),
     at: { type: 'string', format: 'date-time' },
     message: describe('The message of the user.'),
-    reply: text,
+    reply: describe('Empty if an event was taken in silence.'),
+    'event?': schemaOf('EventTaken'),
     contentType: describe('The content type of `reply`.'),
     'encoding?': encoding,
     'attachments?': { type: 'array', items: schemaOf('SentAttachment') },
   }),
+  EventTaken: object(
+    { name: text, 'by?': describe('Who sent it.'), 'payload?': describe('If it is small.', {}) },
+    'The event that the turn took in place of a message.',
+  ),
   SentAttachment: object({
     type: oneOf(['image', 'file']),
     mediaType: text,
@@ -109,6 +120,12 @@ const schemas: JsonObject = {
     'size?': describe('Bytes. Absent with `url`.', { type: 'integer' }),
     'data?': describe('The bytes in base64. Absent with `url`, and if they are no longer kept.'),
   }),
+  TicketRequest: object({ ticket: text, 'payload?': describe('Any JSON that the event accepts.', {}) }),
+  Taken: object({ success: { const: true }, taken: { const: true } }),
+  NotTaken: object(
+    { success: { const: false }, 'taken?': { const: false } },
+    'A `Failure` if the request was not handled.',
+  ),
   Health: object({ live: { const: true }, 'ready?': describe('Absent with `check=live`.', flag) }),
 }
 

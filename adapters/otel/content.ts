@@ -23,12 +23,12 @@ export function contentOfModel({ system, messages, answer }: Call): Attributes {
 /** The attributes of the span of a turn. */
 export function contentOfTurn({ entry }: EngineEventMap['turn:content']): Attributes {
   if (entry === undefined) return {}
-  const { message, reply, contentType, encoding } = entry
+  const { message, reply, contentType, encoding, event } = entry
   const said = encoding === undefined ? textOf(reply) : { type: 'file', mime_type: contentType }
-  return {
-    [attribute.inputMessages]: JSON.stringify([{ role: 'user', parts: [textOf(message)] }]),
-    [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said] }]),
-  }
+  const input = { [attribute.inputMessages]: JSON.stringify([{ role: 'user', parts: [textOf(message)] }]) }
+  const output = { [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said] }]) }
+  // An event is no message, and may be taken in silence.
+  return { ...(event === undefined && input), ...((event === undefined || reply !== '') && output) }
 }
 
 function messageOf({ role, parts }: { readonly role: string; readonly parts: readonly Part[] }) {

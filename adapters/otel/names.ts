@@ -18,6 +18,7 @@ export const attribute = {
   workflowName: 'gen_ai.workflow.name',
   turnId: 'turnkeeper.turn.id',
   requestId: 'turnkeeper.request.id',
+  event: 'turnkeeper.event',
   completed: 'turnkeeper.turn.completed',
   outcome: 'turnkeeper.turn.outcome',
   // On steps and their calls.

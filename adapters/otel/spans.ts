@@ -61,6 +61,7 @@ export class EngineSpans {
     'turn:start': (event) => {
       const { waitedMs = 0 } = event
       const turn = this.#startTurn(event, waitedMs)
+      if (event.event !== undefined) turn.span.setAttribute(attribute.event, event.event)
       this.#turns.set(event.turnId, { turn, step: undefined, calls: new Map(), error: undefined })
       if (waitedMs > 0) this.#addWait(turn, waitedMs)
     },

@@ -37,7 +37,7 @@ import { claimNamedSession } from './idempotency/claims.js'
 import { cancelTurn } from './lock/cancel-turn.js'
 import { Readiness } from './readiness.js'
 import { eraseOwner } from './sessions/erase-owner.js'
-import { getSession } from './sessions/get-session.js'
+import { getSession, getSummary } from './sessions/get-session.js'
 import { listSessions } from './sessions/list-sessions.js'
 import { executeDelete } from './sessions/remove-session.js'
 import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
@@ -268,6 +268,18 @@ export class FlowEngine {
     options?: { readonly owner?: string; readonly requestId?: string },
   ): Promise<SessionDocument | undefined> {
     return getSession(this.#context, sessionId, options)
+  }
+
+  /**
+   * Returns a stored session as {@link FlowEngine.listSessions} shows it, for a page that asks whether there is more to
+   * read; `undefined` if there is none. Reads less than {@link FlowEngine.getSession} if the store has `summary`, and
+   * treats `options`, and errors, as that does.
+   */
+  getSummary(
+    sessionId: string,
+    options: { readonly owner?: string; readonly requestId?: string },
+  ): Promise<SessionSummary | undefined> {
+    return getSummary(this.#context, sessionId, options)
   }
 
   /**

@@ -51,6 +51,8 @@ export interface SessionSummary extends Pick<SessionDocument, 'id' | 'runStatus'
   readonly step: string | null
   /** Absent if the session was started without an owner. */
   readonly owner?: string
+  /** The time that was last passed to the engine option `schedule`. Absent without timers. */
+  readonly wakeAt?: string
 }
 
 /**
@@ -83,6 +85,11 @@ export interface SessionStore {
    * can be read.
    */
   load(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionDocument | undefined>
+  /**
+   * Optional: what {@link SessionStore.load} would return, as {@link SessionStore.list} shows it, without reading the
+   * lists. Everything else is as for `load`: `undefined`, the caller, and the errors. Without it the engine loads.
+   */
+  summary?(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<SessionSummary | undefined>
   /**
    * Stores a new document. Succeeds and changes nothing if it is already stored under its own revision.
    *

@@ -3,6 +3,7 @@
  * contains are read and checked, never a list. The stores decide which sessions are on a page.
  */
 import { invalidInput } from '../errors/engine-errors.js'
+import { SessionFlowInvariantError } from '../errors/session-errors.js'
 import { isPlainObject } from '../util/json.js'
 import type { SessionListQuery, SessionSummary } from './session-store.js'
 
@@ -19,13 +20,25 @@ const runStatuses: readonly unknown[] = ['running', 'completed', 'aborted']
 export function summaryOf(document: unknown): SessionSummary | undefined {
   if (!isPlainObject(document) || !isPlainObject(document.flow)) return undefined
   const { id, owner, runStatus, createdAt, savedAt, turns, flow } = document
-  const texts: unknown[] = [id, createdAt, savedAt, flow.name, owner ?? '']
+  const { currentStep: step, wakeAt } = flow
+  const texts: unknown[] = [id, createdAt, savedAt, flow.name, owner ?? '', wakeAt ?? '']
   if (!texts.every((text) => typeof text === 'string')) return undefined
-  const { currentStep: step } = flow
   if (step !== null && typeof step !== 'string') return undefined
   if (!runStatuses.includes(runStatus) || typeof turns !== 'number') return undefined
   const summary = { id, flowName: flow.name, step, runStatus, ...(owner === undefined ? {} : { owner }) }
-  return { ...summary, createdAt, savedAt, turns } as SessionSummary
+  return { ...summary, createdAt, savedAt, turns, ...(wakeAt === undefined ? {} : { wakeAt }) } as SessionSummary
+}
+
+/** The summary of a stored session. @throws `SessionFlowInvariantError` if it is not a session. */
+export function summaryIn(document: unknown, sessionId: string): SessionSummary {
+  const summary = summaryOf(document)
+  if (summary !== undefined) return summary
+  const { owner } = Object(document) as { readonly owner?: unknown }
+  throw new SessionFlowInvariantError({
+    sessionId,
+    problem: 'it has no readable summary',
+    owner: typeof owner === 'string' ? owner : undefined,
+  })
 }
 
 /** Whether a value that an application's store returned is a page. */
@@ -35,9 +48,10 @@ export function isPage(value: unknown): value is SessionPage {
   return Array.isArray(sessions) && sessions.every(isSummary) && typeof cursor === 'string' && cursor !== ''
 }
 
-function isSummary(value: unknown): boolean {
-  const { flowName: name, step: currentStep, ...fields } = Object(value) as SessionSummary
-  return summaryOf({ ...fields, flow: { name, currentStep } }) !== undefined
+/** Whether a value that an application's store returned is a summary. */
+export function isSummary(value: unknown): value is SessionSummary {
+  const { flowName: name, step: currentStep, wakeAt, ...fields } = Object(value) as SessionSummary
+  return summaryOf({ ...fields, flow: { name, currentStep, wakeAt } }) !== undefined
 }
 
 /** Whether a session meets the conditions of a query. */

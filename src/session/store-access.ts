@@ -130,6 +130,18 @@ export class StoreAccess {
     return this.#watched('load', sessionId, turnId, load)
   }
 
+  /** As {@link StoreAccess.loadUnchecked}; a store with `summary` returns what that returns. */
+  summaryUnchecked(sessionId: string, caller: { readonly owner?: string | undefined }): Promise<unknown> {
+    const { store } = this
+    if (store.summary === undefined) return this.loadUnchecked(sessionId, caller)
+    const read = (): Promise<unknown> =>
+      this.#bounded<unknown>(
+        () => (store as Required<SessionStore>).summary(sessionId, caller),
+        (cause) => asStoreError('load', sessionId, cause),
+      )
+    return this.#watched('load', sessionId, undefined, read)
+  }
+
   /**
    * Writes a document: creates it (`expectedRevision` undefined) or swaps it in.
    *

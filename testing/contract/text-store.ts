@@ -105,6 +105,10 @@ export class TextStore implements SessionStore {
     const entry = this.find(sessionId)
     return entry === undefined ? undefined : this.read(entry, sessionId)
   }
+  async summary(sessionId: string): Promise<SessionSummary | undefined> {
+    const document = await this.load(sessionId)
+    return document && this.rowOf(document)
+  }
   async create(document: SessionDocument): Promise<void> {
     const entry = this.find(document.id)
     if (entry === undefined && this.isMarked(document.id)) throw this.conflict(document.id)

@@ -8,7 +8,7 @@ describe('FakeSessionStore', () => {
   test('is a whole store, with what a store may leave out', () => {
     expectTypeOf(store).toExtend<SessionStore>()
     // It has claims, leases and listings if the underlying store has them, so that an engine can check.
-    expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'isDeleted' | 'lease' | 'list'>>>()
+    expectTypeOf(store).toExtend<Required<Omit<SessionStore, 'claim' | 'isDeleted' | 'summary' | 'lease' | 'list'>>>()
     expectTypeOf<Required<FakeSessionStore>>().toExtend<Required<SessionStore>>()
     expectTypeOf(store.journal).toEqualTypeOf<readonly FakeStoreCall[]>()
   })

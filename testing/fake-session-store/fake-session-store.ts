@@ -57,6 +57,8 @@ export class FakeSessionStore implements SessionStore {
   readonly isDeleted?: NonNullable<SessionStore['isDeleted']>
   /** Absent unless the option `leases` is set, or the wrapped store has leases. */
   readonly lease?: NonNullable<SessionStore['lease']>
+  /** Absent, so that the engine loads; a test may set it. */
+  summary?: NonNullable<SessionStore['summary']>
   /** Absent if the wrapped store has none. */
   readonly list?: NonNullable<SessionStore['list']>
   readonly #inner: SessionStore

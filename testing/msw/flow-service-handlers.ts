@@ -220,12 +220,13 @@ function scriptedService(
 }
 
 function runOf(
-  { flowName, userMessage, sessionId = '', config, idempotencyKey }: FlowRunInput,
+  { flowName, userMessage, sessionId = '', event, config, idempotencyKey }: FlowRunInput,
   number: number,
 ): FlowServiceRun {
   const run = { number, flowName, message: userMessage, sessionId }
   return {
     ...run,
+    ...(event === undefined ? {} : { event }),
     ...(config === undefined ? {} : { config }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }

@@ -1,13 +1,15 @@
 /** What the script of a flow service may say. Types only. */
-import type { ExecuteResult, FlowError, FlowErrorCode, JsonObject } from '../../src/index.js'
+import type { ExecuteResult, FlowError, FlowErrorCode, FlowRunInput, JsonObject } from '../../src/index.js'
 
 /** A request to run a turn, as it reached the service. */
 export interface FlowServiceRun {
   /** Counted from 1, over all sessions. */
   readonly number: number
   readonly flowName: string
-  /** What the user said. */
+  /** What the user said; empty with an `event`. */
   readonly message: string
+  /** The user's own event; absent if there was none. */
+  readonly event?: NonNullable<FlowRunInput['event']>
   /** The session that the page named; empty for a new one. */
   readonly sessionId: string
   /** The `config` of the body; absent if there was none. */

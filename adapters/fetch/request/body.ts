@@ -133,21 +133,28 @@ export interface RunBody {
   readonly message: string
   readonly config: JsonObject | undefined
   /** Checked by the engine. */
+  readonly event: FlowRunInput['event'] | undefined
+  /** Checked by the engine. */
   readonly attachments: NonNullable<FlowRunInput['attachments']> | undefined
 }
 
 /** @throws Refusal that names what is wrong with the body. */
 export function readRunBody(text: string, maxJsonDepth: number): RunBody {
-  const { flowName, message = '', config, attachments } = parseObject(text, maxJsonDepth)
+  const { flowName, message = '', config, event, attachments } = parseObject(text, maxJsonDepth)
   if (typeof flowName !== 'string' || flowName === '') {
     throw new Refusal("The field 'flowName' is required and must be a non-empty string.")
   }
   if (typeof message !== 'string') throw new Refusal("The field 'message' must be a string.")
   if (config !== undefined && !isObject(config)) throw new Refusal("The field 'config' must be an object.")
+  if (event !== undefined && !isObject(event)) throw new Refusal("The field 'event' must be an object.")
   if (attachments !== undefined && !Array.isArray(attachments)) {
     throw new Refusal("The field 'attachments' must be a list.")
   }
-  return { flowName, message, config, attachments: attachments as RunBody['attachments'] }
+  return {
+    ...{ flowName, message, config },
+    event: event as RunBody['event'],
+    attachments: attachments as RunBody['attachments'],
+  }
 }
 
 /** @throws Refusal unless the body is empty or an empty object: `POST /end` takes nothing else. */

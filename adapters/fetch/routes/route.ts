@@ -1,5 +1,5 @@
 /** The arguments of every route. */
-import type { FlowRunInput } from '../../../src/index.js'
+import type { FlowRunInput, JsonValue, SendEventInput } from '../../../src/index.js'
 import type { HeaderRecord } from '../core/header-names.js'
 import type { OpenApiDocument } from '../core/openapi-document.js'
 import type { ServedEngine } from '../core/served-engine.js'
@@ -30,6 +30,8 @@ export interface RouteContext {
   readonly rawHeaders: (contentType: string) => Readonly<HeaderRecord>
   /** The OpenAPI document of the routes. */
   readonly openApi: OpenApiDocument | false | undefined
+  /** Opens tickets. */
+  readonly tickets: { open(ticket: string, payload?: JsonValue): Promise<SendEventInput> } | undefined
   /** Passes an error that the client must not see to `onError`. */
   readonly report: (error: unknown) => void
   /** Emits `auth:refused`. Never throws. */

@@ -70,7 +70,7 @@ type Input = { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] }
 function inputOf(
   { request, caller, requestId, waitUntil }: RoutedRequest,
   sessionId: string,
-  { flowName, message, config, attachments }: RunBody,
+  { flowName, message, config, event, attachments }: RunBody,
   idempotencyKey: string | undefined,
   onDisconnect: 'cancel' | 'finish',
 ): Input {
@@ -85,6 +85,7 @@ function inputOf(
   if (idempotencyKey !== undefined) input.idempotencyKey = idempotencyKey
   if (sessionId !== '') input.sessionId = sessionId
   if (config !== undefined) input.config = config
+  if (event !== undefined) input.event = event
   if (attachments !== undefined) input.attachments = attachments
   if (principal !== undefined) input.owner = principal
   if (context !== undefined) input.serverContext = context

@@ -1,7 +1,7 @@
 /** The routes, their methods, and the options that some of them need. */
 
 /** The last segment of a served path. */
-export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'session' | 'health' | 'openapi.json'
+export type Route = 'run' | 'flows' | 'end' | 'cancel' | 'session' | 'ticket' | 'health' | 'openapi.json'
 
 /** The methods of each route, apart from the `OPTIONS` of a preflight. */
 export const routeMethods: Readonly<Record<Route, readonly string[]>> = {
@@ -10,15 +10,18 @@ export const routeMethods: Readonly<Record<Route, readonly string[]>> = {
   end: ['POST'],
   cancel: ['POST'],
   session: ['GET', 'HEAD'],
+  // Not GET: mail scanners open links.
+  ticket: ['POST'],
   health: ['GET', 'HEAD'],
   'openapi.json': ['GET', 'HEAD'],
 }
 
 /** The options that switch optional routes on. */
-type RouteOptions = { readonly [Name in 'session' | 'health' | 'openApi']?: unknown }
+type RouteOptions = { readonly [Name in 'session' | 'tickets' | 'health' | 'openApi']?: unknown }
 
 const optionOf: Readonly<Partial<Record<string, keyof RouteOptions>>> = {
   session: 'session',
+  ticket: 'tickets',
   health: 'health',
   'openapi.json': 'openApi',
 }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft, flowOf, harness } from '../../../testing/contract/engine-harness.js'
-import { type FlowConstructor, reply } from '../../index.js'
+import { type FlowConstructor, FlowEngine, MemorySessionStore, reply, type SessionDocument } from '../../index.js'
 
 afterEach(expectNothingLeft)
 
@@ -51,6 +51,7 @@ describe('getSession', () => {
     const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', ...(owner && { owner }) })
     const found = await engine.getSession(session, options)
     expect(found?.id).toBe(isFound ? session : undefined)
+    if (options) expect((await engine.getSummary(session, options))?.id).toBe(isFound ? session : undefined)
     expect(Object.isFrozen(found ?? Object.freeze({}))).toBe(true)
   })
 
@@ -89,5 +90,46 @@ describe('getSession', () => {
     })
     await rewrite(session, (document) => Object.assign(document, { version: 9 }))
     await expect(engine.getSession(session)).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
+  })
+})
+
+describe('getSummary', () => {
+  test('is what a listing shows, and loads only if the store has no summary', async () => {
+    const { engine, store, start } = harness({ flows: [talk()] })
+    const session = await start('Talk')
+    store.clearJournal()
+    const listed = (await engine.listSessions()).sessions[0]
+    expect(await engine.getSummary(session, {})).toEqual(listed)
+    expect(store.operations).toEqual(['list', 'load'])
+    store.summary = async (sessionId) => (sessionId === session ? listed : undefined)
+    expect(await engine.getSummary(session, {})).toBe(listed)
+    for (const unknown of ['unknown', 'a b']) expect(await engine.getSummary(unknown, {})).toBeUndefined()
+    expect(store.operations).toEqual(['list', 'load'])
+  })
+
+  test('of the memory store says nothing of a malformed session to a stranger, and everything to its owner', async () => {
+    const backing = new Map<string, SessionDocument>()
+    const engine = new FlowEngine({ flows: [talk()], sessionStore: new MemorySessionStore({ backing }) })
+    const { session } = await engine.run({ flowName: 'Talk', userMessage: 'hello', owner: 'ada' })
+    backing.set(session, { ...backing.get(session), turns: 'many' } as never)
+    for (const options of [{ owner: 'bob' }, {}]) expect(await engine.getSummary(session, options)).toBeUndefined()
+    await expect(engine.getSummary(session, { owner: 'ada' })).rejects.toMatchObject({
+      code: 'SESSION_FLOW_INVARIANT',
+      message: expect.stringContaining('it has no readable summary'),
+    })
+    await engine.close()
+  })
+
+  test('rejects for a store that fails, returns anything else, or an unknown option', async () => {
+    const { engine, store } = harness({ flows: [talk()] })
+    store.summary = async () => ({ id: 's1', turns: 1 }) as never
+    await expect(engine.getSummary('s1', {})).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
+    store.summary = async () => {
+      throw new Error('connect ECONNREFUSED')
+    }
+    await expect(engine.getSummary('s1', {})).rejects.toMatchObject({ code: 'SESSION_STORE_ERROR', operation: 'load' })
+    await expect(engine.getSummary('s1', { principal: 'ada' } as never)).rejects.toThrow(
+      "getSummary: there is no option 'principal'.",
+    )
   })
 })

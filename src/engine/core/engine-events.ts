@@ -127,6 +127,8 @@ export interface EngineEventMap {
      * earlier outcome. Absent if it did not wait.
      */
     readonly waitedMs?: number
+    /** The name of the outside event that it takes. Absent for a message, and for the user's own event: a client chose that. */
+    readonly event?: string
   }
   /**
    * The turn was stored with this entry of `history`; `undefined` if a limit removed it at once. **Contains texts of

@@ -25,17 +25,21 @@ export interface Found {
  * Loads the session of an ID for a caller. Of another owner's session only the owner is read, even if the rest is
  * malformed. A session whose owner cannot be read counts as one without an owner.
  *
- * @param caller - `turnId`: the ID of the loading turn.
+ * @param caller - `turnId`: the ID of the loading turn; `isBrief`: whether the summary of the session is enough.
  * @param orUnknown - Whether a session whose owner cannot be read counts as the caller's. Default `false`.
  * @throws `SessionStoreError`; `SessionFlowInvariantError` if the caller's own session cannot be read
  */
 export function loadFor(
   engine: EngineContext,
   sessionId: string,
-  { owner, turnId }: Caller & { readonly turnId?: string },
+  { owner, turnId, isBrief }: Caller & { readonly turnId?: string; readonly isBrief?: boolean },
   orUnknown = false,
 ): Promise<Found> {
-  return engine.session.access.loadUnchecked(sessionId, { owner }, turnId).then(
+  const { access } = engine.session
+  const loading = isBrief
+    ? access.summaryUnchecked(sessionId, { owner })
+    : access.loadUnchecked(sessionId, { owner }, turnId)
+  return loading.then(
     (stored) => {
       if (stored === undefined) return { stored, isForeign: false }
       const storedOwner = ownerOf(stored)

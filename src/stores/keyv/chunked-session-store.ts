@@ -11,9 +11,10 @@ import type {
   SessionSaveHint,
   SessionStore,
   SessionStoreGuarantees,
+  SessionSummary,
   UnderReplicatedReport,
 } from '../../session/session-store.js'
-import { isListed, type SessionPage } from '../../session/session-summary.js'
+import { isListed, type SessionPage, summaryIn } from '../../session/session-summary.js'
 import { checkNumber } from '../../util/options.js'
 import { BoundedMap } from '../bounded-map/bounded-map.js'
 import type { SessionDriver, SessionOwner } from './driver/session-driver.js'
@@ -109,6 +110,16 @@ export class ChunkedSessionStore implements SessionStore {
     this.#known?.delete(key)
     const outcome = await this.#driver.remove(key, found.revision, () => this.#heads.ownerOf(found.document))
     return outcome === 'conflict' ? this.load(sessionId, caller) : undefined
+  }
+
+  /** See {@link SessionStore.summary}. Reads the head alone. */
+  async summary(sessionId: string, caller?: Caller): Promise<SessionSummary | undefined> {
+    const key = await this.#open(sessionId)
+    const document = await this.#reader.readHead(key, sessionId).catch(async (error: unknown) => {
+      throw await this.#withOwner(error, key, caller)
+    })
+    const summary = document === undefined ? undefined : summaryIn(document, sessionId)
+    return summary && isPast(this.#expiresBy(summary)) ? undefined : summary
   }
 
   create(document: SessionDocument): Promise<void> {

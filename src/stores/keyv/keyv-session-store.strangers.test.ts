@@ -46,6 +46,22 @@ describe('a session of another owner', () => {
     expect(driver.takeCalls()).toEqual(['readAll', 'readAll', 'readAll'])
   })
 
+  test('has a summary, which reads the head alone, cached or not', async () => {
+    const { driver, store, cold } = await adas()
+    for (const one of [store, cold]) {
+      for (const caller of [{ owner: 'ada' }, { owner: 'bob' }, {}, undefined]) {
+        expect(await one.summary('s', caller)).toMatchObject({ id: 's', owner: 'ada' })
+      }
+      expect(await one.summary('unknown')).toBeUndefined()
+    }
+    expect(new Set(driver.takeCalls())).toEqual(new Set(['read']))
+    const record = [...driver.records.values()][0] as { head: string }
+    record.head = JSON.stringify({ ...JSON.parse(record.head), document: { owner: 'ada' } })
+    await expect(cold.summary('s')).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT', owner: 'ada' })
+    record.head = 'garbage'
+    await expect(cold.summary('s')).rejects.toMatchObject({ code: 'SESSION_FLOW_INVARIANT' })
+  })
+
   test('may have unreadable lists, and the failure names the owner', async () => {
     const { driver, cold } = await adas()
     const record = [...driver.records.values()][0]

@@ -6,7 +6,13 @@ import { type Clock, monotonicTime, systemClock } from '../../config/clock.js'
 import { SessionConflictError } from '../../errors/session-errors.js'
 import { frozenCopy } from '../../session/copy-document.js'
 import type { SessionDocument } from '../../session/session-document.js'
-import type { SessionSaveHint, SessionStore, SessionStoreGuarantees } from '../../session/session-store.js'
+import type {
+  SessionSaveHint,
+  SessionStore,
+  SessionStoreGuarantees,
+  SessionSummary,
+} from '../../session/session-store.js'
+import { summaryIn } from '../../session/session-summary.js'
 import { checkOptionNames, numbersWithDefaults, type OptionNames } from '../../util/options.js'
 import { MemoryClaims } from '../claims/claims.js'
 import { listDocuments } from './list-documents.js'
@@ -120,6 +126,11 @@ export class MemorySessionStore implements SessionStore {
 
   async load(sessionId: string): Promise<SessionDocument | undefined> {
     return this.backing.get(sessionId)
+  }
+
+  async summary(sessionId: string): Promise<SessionSummary | undefined> {
+    const stored = this.backing.get(sessionId)
+    return stored && summaryIn(stored, sessionId)
   }
 
   async create(document: SessionDocument, stateBytes?: number): Promise<void> {

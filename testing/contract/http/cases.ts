@@ -2,6 +2,7 @@
 import { attachmentCases } from './attachment-cases.js'
 import { badRequestCases } from './bad-request-cases.js'
 import { endAndFlowsCases } from './end-and-flows-cases.js'
+import { eventCases } from './event-cases.js'
 import { healthCases } from './health-cases.js'
 import { openApiCases } from './openapi-cases.js'
 import { policyCases } from './policy-cases.js'
@@ -11,6 +12,7 @@ import type { Serve, TestFunction } from './serve.js'
 import { sessionCases } from './session-cases.js'
 import { stateCases } from './state-cases.js'
 import { streamCases } from './stream-cases.js'
+import { ticketCases } from './ticket-cases.js'
 
 /** Declares all HTTP cases. */
 export function httpCases(test: TestFunction, serve: Serve): void {
@@ -23,6 +25,8 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   stateCases(test, serve)
   healthCases(test, serve)
   sessionCases(test, serve)
+  eventCases(test, serve)
+  ticketCases(test, serve)
   attachmentCases(test, serve)
   openApiCases(test, serve)
 }

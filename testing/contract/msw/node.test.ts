@@ -80,6 +80,9 @@ describe('over a script', () => {
     const body = JSON.stringify({ flowName: 'Words', message: 'Hi', config: { plan: 'free' } })
     expect(await say('', '', { body })).toMatchObject({ message: '1 Words Hi {"plan":"free"}' })
     expect(await say('Again', 'session-1')).toMatchObject({ message: '2 Words Again undefined' })
+    const event = { name: 'choose', payload: { day: 'Tuesday' } }
+    await say('', 'session-1', { body: JSON.stringify({ flowName: 'Words', event }) })
+    expect(service.runs.at(-1)).toMatchObject({ message: '', event })
     service.assertDone()
   })
 

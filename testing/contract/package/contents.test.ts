@@ -97,6 +97,7 @@ test('its exports are these, and each names files of the package', () => {
     './client',
     './ui-message',
     './ag-ui',
+    './tickets',
     './hono',
     './node',
     './ai-sdk',

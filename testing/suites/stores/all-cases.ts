@@ -23,6 +23,7 @@ import { claimCases } from './optional/claim-cases.js'
 import { deletedCases } from './optional/deleted-cases.js'
 import { leaseCases } from './optional/lease-cases.js'
 import { listingCases } from './optional/listing-cases.js'
+import { summaryCases } from './optional/summary-cases.js'
 
 /** Names are unique. */
 export const allCases: readonly SuiteCase[] = [
@@ -47,5 +48,6 @@ export const allCases: readonly SuiteCase[] = [
   ...leaseCases,
   ...ageCases,
   ...listingCases,
+  ...summaryCases,
   ...engineCases,
 ]

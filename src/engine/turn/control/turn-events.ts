@@ -27,6 +27,8 @@ export class TurnEvents {
   sessionId: string
   /** The owner named by the request; `undefined` if it names none. */
   readonly owner: string | undefined
+  /** The name of the application's event, or of the clock's; `undefined` in any other turn. */
+  readonly event: string | undefined
   /** When the turn began to wait for the lock, in the clock's monotonic time; `undefined` if it did not wait. */
   queuedAt: number | undefined
   /**
@@ -36,7 +38,7 @@ export class TurnEvents {
 
   constructor(
     engine: EngineContext,
-    { requestId, owner }: Pick<TurnInput, 'requestId' | 'owner'>,
+    { requestId, owner, event }: Pick<TurnInput, 'requestId' | 'owner' | 'event'>,
     flowName: string,
     sessionId: string,
     turnId: string,
@@ -48,6 +50,7 @@ export class TurnEvents {
     this.requestId = requestId
     this.sessionId = sessionId
     this.owner = owner
+    this.event = event?.source === 'user' ? undefined : event?.name
   }
 
   /** The turn's identity for events and logs. */
@@ -65,7 +68,11 @@ export class TurnEvents {
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
-    this.report('turn:start', this.queuedAt === undefined ? {} : { waitedMs: this.waitedMs })
+    const { event, queuedAt } = this
+    this.report('turn:start', {
+      ...(queuedAt === undefined ? {} : { waitedMs: this.waitedMs }),
+      ...(event === undefined ? {} : { event }),
+    })
   }
 
   /** Whether an event of {@link emit} has a listener. If not, the payload need not be made. */

@@ -82,6 +82,12 @@ export class SessionReader {
     return found ?? this.#readAll(key, sessionId, true, caller)
   }
 
+  /** The document under `key` without its lists; `undefined` if nothing is stored. @throws as {@link read} */
+  async readHead(key: string, sessionId: string): Promise<unknown> {
+    const stored = await this.#driver.read(key, [])
+    return stored && (await this.#head(sessionId, stored)).document
+  }
+
   /**
    * If the caller names an owner, the head is read first, so that the answer to another owner does not show how large
    * the session is.

@@ -33,6 +33,12 @@ export class CheckedStore {
   }
 
   /** Expects nothing. */
+  trySummary(sessionId: string, caller?: { readonly owner?: string }): Promise<Outcome> {
+    const call = `summary(${inShort(sessionId)})`
+    return this.#attempt(call, () => (this.store as Required<SessionStore>).summary(sessionId, caller))
+  }
+
+  /** Expects nothing. */
   tryCreate(document: SessionDocument): Promise<Outcome> {
     return this.#attempt(describeCreate(document), () => this.store.create(document))
   }

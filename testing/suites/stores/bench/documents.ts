@@ -2,7 +2,7 @@
  * Documents as the engine makes them: a new session after its first turn, and the same session after one more. Lists
  * are frozen, earlier entries are the same objects in the next document, and each document has a fresh revision.
  */
-import type { JsonObject, Message, SessionDocument, SessionSaveHint } from '../../../../src/index.js'
+import type { JsonObject, Message, SessionDocument, SessionSaveHint, SessionSummary } from '../../../../src/index.js'
 
 /** The content of a turn. */
 export interface TurnTexts {
@@ -134,4 +134,11 @@ export function freezeDeep<T>(value: T): T {
     Object.freeze(value)
   }
   return value
+}
+
+/** A session as a listing shows it. */
+export function rowOf({ id, flow, runStatus, owner, createdAt, savedAt, turns }: SessionDocument): SessionSummary {
+  const { name: flowName, currentStep: step, wakeAt } = flow
+  const optional = { ...(owner === undefined ? {} : { owner }), ...(wakeAt === undefined ? {} : { wakeAt }) }
+  return { id, flowName, step, runStatus, createdAt, savedAt, turns, ...optional }
 }

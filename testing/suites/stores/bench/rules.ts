@@ -26,6 +26,7 @@ export const rules = {
   lease:
     'lease waits until no other handle has the lease of the session, or until the signal fires. A holder that is gone leaves it to expire.',
   age: 'A store with an absolute time to live ends a session that long after its creation, however often it is saved.',
+  summary: 'summary gives what list shows of a session, for the callers and with the errors of load.',
   list: 'list shows every session that is stored from the first page to the last, by its fields alone, and none that is gone.',
   optional: 'hold keeps a session until it is released; onEvicted reports dropped sessions only.',
   guarantees: "guarantees says compareAndSwap ('backend' or 'process') and durable (true or false).",

@@ -2,7 +2,7 @@
 import type { SessionDocument, SessionListQuery, SessionSummary } from '../../../../src/index.js'
 import { describeOutcome, ensure, fail } from '../../cases/failure.js'
 import type { CheckedStore } from '../bench/checked-store.js'
-import { newSession, nextTurn, randomToken } from '../bench/documents.js'
+import { newSession, nextTurn, randomToken, rowOf } from '../bench/documents.js'
 import { hostileIds } from '../bench/hostile-ids.js'
 import { rules } from '../bench/rules.js'
 import type { SuiteBench, SuiteCase } from '../bench/suite-case.js'
@@ -39,12 +39,6 @@ async function createHostile(store: CheckedStore, ids: readonly string[]): Promi
     if (await store.recreates(document)) created.push(document)
   }
   return created
-}
-
-/** As a listing shows it. */
-function rowOf({ id, flow, runStatus, owner, createdAt, savedAt, turns }: SessionDocument): SessionSummary {
-  const named = { id, flowName: flow.name, step: flow.currentStep, ...(owner === undefined ? {} : { owner }) }
-  return { ...named, runStatus, createdAt, savedAt, turns }
 }
 
 function withoutOwner(document: SessionDocument): SessionDocument {
