@@ -183,6 +183,22 @@ describe('silence', () => {
     expect(await timers()).toEqual({ nudge: day })
   })
 
+  test('begins anew in a step that its own event enters, so that one wake is one turn', async () => {
+    class Again extends LogicStep {
+      static override readonly id = 'Again'
+      override events() {
+        return [event({ name: 'quiet', silence: day, execute: () => go(Again) })]
+      }
+      override run() {
+        return reply('Are you there?')
+      }
+    }
+    const { clock, timers, wake } = await started({ flow: flowOf([Again]) })
+    await clock.advance(day)
+    expect((await wake()).replies).toEqual(['Are you there?'])
+    expect(await timers()).toEqual({ quiet: 2 * day })
+  })
+
   test('of a flow survives a move, and is in every step', async () => {
     const { timers, say, clock, wake } = await started({ flow: flowOf([Wait, Done], () => [nudge]) })
     expect(await timers()).toEqual({ nudge: day, remind: day, expired: 7 * day })

@@ -46,7 +46,7 @@ function timesOf(
   const start = (name: string, ms: number | undefined, from = now): unknown => ms && times.set(name, from + ms)
   for (const { name, after, silence } of isNew ? ofStep : []) {
     start(name, after)
-    start(name, silence, lastMessageAt(base))
+    start(name, silence, silenceFrom(base, now, silence))
   }
   // Whatever a user does ends a silence.
   const isSpoken = event === undefined || event.source === 'user'
@@ -55,8 +55,12 @@ function timesOf(
   return times
 }
 
-/** When the user last said something. */
-function lastMessageAt({ history }: SessionDocument): number | undefined {
+/**
+ * Since when the user is silent: since the last message, or since now if the event would be due at once. Otherwise an
+ * event of silence that enters such a step would be followed by the next without end.
+ */
+function silenceFrom({ history }: SessionDocument, now: number, silence = 0): number {
   const last = history.findLast(({ event }) => event === undefined)
-  return last && Date.parse(last.at)
+  const from = Date.parse(last?.at ?? '')
+  return from + silence > now ? from : now
 }
