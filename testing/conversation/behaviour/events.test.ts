@@ -147,7 +147,7 @@ describe('an event', () => {
     )
     await conversation.sendEvent('delivered')
     await expect(conversation.advance(day)).rejects.toThrow(
-      "does not take the event 'delivered' now. Its events now: decision, seen, remind, broken, expired, shipped.",
+      "does not take the event 'delivered' now.\n  Its events now: decision, seen, remind, broken, expired, shipped.",
     )
     await conversation.close()
   })

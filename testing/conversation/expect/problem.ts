@@ -19,10 +19,8 @@ export function failureOf(turn: ConversationTurn, what = `The turn ${shownSaid(t
   const { reply } = turn
   if (reply.success) return undefined
   const { error } = reply
-  // The details of this code are the events that are taken now.
-  const details = error?.code === 'EVENT_NOT_TAKEN' && error.details !== undefined ? ` ${error.details}` : ''
   return {
-    text: `${what} failed with ${error?.code ?? 'no code'}: ${reply.message}${details}${causesText(error, reply.message)}`,
+    text: `${what} failed with ${error?.code ?? 'no code'}: ${reply.message}${causesText(error, reply.message)}`,
     cause: error?.cause ?? error,
   }
 }

@@ -101,7 +101,13 @@ export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'event' | '
   readonly text?: string
 }
 
-/** What a turn was sent, for a message. */
+/** An event in one line: its name, its payload as JSON, and its sender. */
+export function eventText({ name, payload, by }: SentEvent): string {
+  const json = payload === undefined ? [] : [JSON.stringify(payload)]
+  return [name, ...json, ...(by === undefined ? [] : ['by', by])].join(' ')
+}
+
+/** What a turn was sent, for a failure. */
 export function shownSaid({ said, event }: Pick<ConversationTurn, 'said' | 'event'>): string {
   return event === undefined ? show(said, 60) : `of event '${event.name}'`
 }

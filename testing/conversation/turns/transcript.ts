@@ -8,6 +8,7 @@ import {
   type ConversationReply,
   type ConversationToolCall,
   type ConversationTurn,
+  eventText,
   type LoggedCall,
   type RunningTurn,
   toolCallsOf,
@@ -69,14 +70,7 @@ function beginningOf(turn: Pick<ConversationTurn, 'said' | 'event' | 'events' | 
 
 /** What the turn was sent. */
 function requestOf({ said, event }: Pick<ConversationTurn, 'said' | 'event'>): string {
-  if (event === undefined) return `User: ${indented(said)}`
-  const { name, payload, by } = event
-  const words = [
-    name,
-    ...(payload === undefined ? [] : [JSON.stringify(payload)]),
-    ...(by === undefined ? [] : ['by', by]),
-  ]
-  return `Event: ${words.join(' ')}`
+  return event === undefined ? `User: ${indented(said)}` : `Event: ${eventText(event)}`
 }
 
 function callText({ name, input, output, isError }: ConversationToolCall): string {
