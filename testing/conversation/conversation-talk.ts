@@ -33,7 +33,7 @@ import type { Problem } from './expect/problem.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
-import { timersOf } from './turns/timers.js'
+import { playTimers } from './turns/timers.js'
 import { type ConversationRequest, ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
 
 /** The turns of one conversation. */
@@ -146,31 +146,27 @@ export class ConversationTalk {
       await driver.advance(ms)
       return []
     }
-    const end = clock.monotonic() + ms
     const place = callPlace()
     const replies: ConversationReply[] = []
     let running: readonly RunningTurn[] = []
     record.saying = { by: 'advance', text: String(ms), underWay: () => running }
+    const play = async (due: readonly string[]): Promise<void> => {
+      this.#prepare()
+      record.place = place
+      const event = { name: due[0] as string }
+      running = [{ said: '', event, session: sessionId, events: world.events, afterRestart: sent.restarted }]
+      const played = await wake(world, sessionId, due)
+      running = []
+      for (const turn of played) replies.push(this.#added([turn]))
+    }
     return this.#run(async () => {
-      // A timer whose turn failed waits for the next one, as a queue would try it again later.
-      let tried = Number.NEGATIVE_INFINITY
-      for (;;) {
-        const timers = timersOf(await engines.load(sessionId))
-        const next = timers.find(({ at }) => at > tried)
-        const left = Math.max(0, end - clock.monotonic())
-        const wait = next === undefined ? Number.POSITIVE_INFINITY : Math.max(0, next.at - clock.now())
-        await driver.advance(Math.min(wait, left))
-        if (wait > left) return replies
-        this.#prepare()
-        record.place = place
-        tried = clock.now()
-        const due = timers.filter(({ at }) => at <= tried).map(({ name }) => name)
-        const event = { name: due[0] as string }
-        running = [{ said: '', event, session: sessionId, events: world.events, afterRestart: sent.restarted }]
-        const played = await wake(world, sessionId, due)
-        running = []
-        for (const turn of played) replies.push(this.#added([turn]))
-      }
+      await playTimers(ms, {
+        clock,
+        advance: (left) => driver.advance(left),
+        load: () => engines.load(sessionId),
+        play,
+      })
+      return replies
     })
   }
 

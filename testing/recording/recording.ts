@@ -91,11 +91,11 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
       return [namespace, spoken.map(({ parts }) => parts as readonly MessagePart[])] as const
     })
     const { attachments, event, ...rest } = entry
-    const payload = payloads.has(turn) ? { payload: payloads.get(turn) } : {}
+    const payload = payloads.get(turn)
     return {
       number: turn,
       said: message,
-      ...(event === undefined ? {} : { event: { ...event, ...payload } }),
+      ...(event === undefined ? {} : { event: { ...event, ...(payload === undefined ? {} : { payload }) } }),
       ...(attachments === undefined ? {} : { attachments: attachmentsOf(document, attachments) }),
       ...rest,
       replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),

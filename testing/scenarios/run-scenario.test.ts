@@ -64,7 +64,7 @@ class ReadWish extends Step<{ guests?: number }, z.infer<typeof Wish>> {
 }
 
 class Desk extends Flow {
-  static override readonly id = 'Desk'
+  static override readonly id: string = 'Desk'
   override model(): ModelSelection {
     return { provider: 'any', name: 'any' }
   }

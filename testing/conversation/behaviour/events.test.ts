@@ -55,7 +55,7 @@ class Paid extends LogicStep {
   }
 }
 class Refund extends Flow {
-  static override readonly id = 'Refund'
+  static override readonly id: string = 'Refund'
   override steps(): readonly StepConstructor[] {
     return [Approval, Paid]
   }
