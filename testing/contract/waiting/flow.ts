@@ -1,10 +1,25 @@
 /** The flow of the simulation: a step with events and timers, one without, and a flow with both. */
-import { event, Flow, finish, go, LogicStep, reply, type StepConstructor, type Turn } from '../../../src/index.js'
+import {
+  event,
+  Flow,
+  type FlowEvent,
+  finish,
+  go,
+  LogicStep,
+  reply,
+  type StepConstructor,
+  type Turn,
+} from '../../../src/index.js'
 
 const hour = 3_600_000
 
 /** When the clock sends each event, in milliseconds. No two of them come due at one moment. */
-export const delays = { quiet: 73 * hour, remind: 241 * hour, nag: 487 * hour, expired: 719 * hour }
+export const delays: Readonly<Record<'quiet' | 'remind' | 'nag' | 'expired', number>> = {
+  quiet: 73 * hour,
+  remind: 241 * hour,
+  nag: 487 * hour,
+  expired: 719 * hour,
+}
 
 /** Holds a message up in the middle of its turn. */
 export interface Gate {
@@ -74,7 +89,7 @@ export class Waiting extends Flow {
   override steps(): readonly StepConstructor[] {
     return [Ask, Rest]
   }
-  override events() {
+  override events(): readonly FlowEvent[] {
     return [
       event({ name: 'ping', execute: () => reply('pong') }),
       event({ name: 'quiet', silence: delays.quiet, execute: () => undefined }),

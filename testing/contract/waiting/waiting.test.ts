@@ -2,7 +2,13 @@
 // WAITING_RUNS  how many. Default: 300. WAITING_SEED  begins with this seed.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type ExecuteResult, FlowEngine, MemorySessionStore, type SessionDocument } from '../../../src/index.js'
+import {
+  type ExecuteResult,
+  FlowEngine,
+  type FlowServices,
+  MemorySessionStore,
+  type SessionDocument,
+} from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
 import { delays, type Gate, Waiting } from './flow.js'
 import { type ModelEvent, type Outcome, WaitingModel } from './model.js'
@@ -75,7 +81,7 @@ class Play {
       flows: [Waiting],
       clock: this.#clock,
       sessionStore: new MemorySessionStore({ backing: this.#backing, clock: this.#clock }),
-      services: this.#gate,
+      services: this.#gate as FlowServices,
       onTurnError: 'rollback',
       logger: { debug() {}, info() {}, warn() {}, error() {} },
       schedule: ({ at }) => void this.#scheduled.add(at),
