@@ -109,12 +109,12 @@ async function timerTurns(
   const document = await world.engines.load(sessionId).catch(() => undefined)
   const committed = ends.filter(({ reply }) => reply?.success === true).length
   const stored = document?.history.slice(document.history.length - committed) ?? []
-  const left = [...due]
+  let left = due
   const sent: SentMessage[] = []
   for (const end of ends) {
     const entry = end.reply?.success === true ? stored.shift() : undefined
     const name = entry?.event?.name ?? left[0] ?? ''
-    left.splice(left.indexOf(name), 1)
+    left = left.filter((one) => one !== name)
     const turn = await world.turnOf('', end, sessionId, ends.length === 1 ? undefined : (entry?.id ?? ''))
     // The stored session is the one after all of them.
     const isLast = entry === undefined || entry.turn === document?.turns

@@ -148,15 +148,19 @@ export class ConversationTalk {
     }
     const place = callPlace()
     const replies: ConversationReply[] = []
-    let running: readonly RunningTurn[] = []
-    record.saying = { by: 'advance', text: String(ms), underWay: () => running }
+    let playing: string | undefined
+    const underWay = (): readonly RunningTurn[] => {
+      if (playing === undefined) return []
+      const { events } = world
+      return [{ said: '', event: { name: playing }, session: sessionId, events, afterRestart: sent.restarted }]
+    }
+    record.saying = { by: 'advance', text: String(ms), underWay }
     const play = async (due: readonly string[]): Promise<void> => {
       this.#prepare()
       record.place = place
-      const event = { name: due[0] as string }
-      running = [{ said: '', event, session: sessionId, events: world.events, afterRestart: sent.restarted }]
+      playing = due[0] as string
       const played = await wake(world, sessionId, due)
-      running = []
+      playing = undefined
       for (const turn of played) replies.push(this.#added([turn]))
     }
     return this.#run(async () => {
