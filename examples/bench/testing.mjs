@@ -2,7 +2,7 @@
  * The cost of a conversation test: `Conversation` of `turnkeeper/testing`, one conversation after the other, in an idle
  * process.
  */
-import { Flow, finish, go, LogicStep, reply, Step, stay, tool } from 'turnkeeper'
+import { event, Flow, finish, go, LogicStep, reply, Step, stay, tool } from 'turnkeeper'
 import { Conversation, retryAs } from 'turnkeeper/testing'
 import { bench, median } from './harness.mjs'
 
@@ -86,6 +86,47 @@ async function supportDesk() {
   })
 }
 
+class Approval extends LogicStep {
+  static id = 'Approval'
+  events() {
+    return [
+      event({ name: 'decision', execute: (_, turn) => finish(`${turn.event.by} says yes.`) }),
+      event({ name: 'remind', after: 6 * 86_400_000, execute: () => undefined }),
+    ]
+  }
+  run() {
+    return reply('I have asked your manager.')
+  }
+}
+
+class Refund extends Flow {
+  static id = 'Refund'
+  steps() {
+    return [Approval]
+  }
+}
+
+/** A message, a week with a reminder, and the decision. */
+async function approval() {
+  await new Conversation(Refund).use(async (conversation) => {
+    await conversation.say('100 EUR')
+    await conversation.advance(7 * 86_400_000)
+    await conversation.sendEvent('decision', undefined, { by: 'Ada' })
+    conversation.expectReply('Ada says yes.').expectCompleted()
+  })
+}
+
+/** The median of 300 approvals. */
+async function approvals() {
+  const times = []
+  for (let round = 0; round < 300; round++) {
+    const begun = performance.now()
+    await approval()
+    times.push(performance.now() - begun)
+  }
+  return median(times)
+}
+
 async function twoRetries(conversation) {
   await conversation.say('Hello')
   conversation.expectReply('Hello.')
@@ -114,7 +155,14 @@ async function once() {
     await conversation.close()
   }
   const desk = desks.reduce((sum, ms) => sum + ms, 0) / desks.length
-  return { deskCold, coldProcessor: (user + system) / 1000, desk, perSecond: 1000 / desk, retries: median(retries) }
+  return {
+    deskCold,
+    coldProcessor: (user + system) / 1000,
+    desk,
+    perSecond: 1000 / desk,
+    retries: median(retries),
+    approval: await approvals(),
+  }
 }
 
 bench({
@@ -133,5 +181,6 @@ bench({
     { label: 'the same, 300 in sequence, each', figure: 'desk', unit: 'ms', target: 10 },
     { label: 'that many a second', figure: 'perSecond', unit: '' },
     { label: 'a turn with two retries', figure: 'retries', unit: 'ms' },
+    { label: 'an approval after a week', figure: 'approval', unit: 'ms', target: 10 },
   ],
 })

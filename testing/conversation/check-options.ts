@@ -5,7 +5,7 @@
 import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
 import { isListOf, isObject, isStep, isStepClass, isText, shownStep } from '../expectations/value-kinds.js'
-import type { ConversationOptions, SayInput } from './conversation-options.js'
+import type { ConversationOptions, EventInput, SayInput } from './conversation-options.js'
 import type { SessionStart } from './session-start.js'
 
 const names: OptionNames<ConversationOptions> = {
@@ -56,6 +56,24 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
   waitUntil: true,
   whenEnded: true,
   event: true,
+}
+
+const eventNames: OptionNames<EventInput> = {
+  by: true,
+  byId: true,
+  key: true,
+  about: true,
+  only: true,
+  sessionId: true,
+  flowName: true,
+  owner: true,
+  requestId: true,
+  signal: true,
+}
+
+/** Checks the options of an event in the same way. */
+export function checkEventOptions(input: object): void {
+  checkOptionNames('sendEvent', input, eventNames)
 }
 
 /**

@@ -9,8 +9,8 @@ import { shownValue } from '../../src/util/shown-value.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isObject } from '../expectations/value-kinds.js'
 import { StreamCheck } from './stream-check.js'
-import { type ConversationTurn, numberIn, type TurnEnd } from './turns/conversation-turn.js'
-import type { ConversationWorld, RequestEnd } from './world/conversation-world.js'
+import { type ConversationTurn, numberIn, type SentEvent, type TurnEnd } from './turns/conversation-turn.js'
+import type { ConversationRequest, ConversationWorld, RequestEnd } from './world/conversation-world.js'
 
 /** A message and its outcome. */
 export type SentMessage = Omit<ConversationTurn, 'afterRestart'>
@@ -75,10 +75,52 @@ export function keyOf(name: string): string {
   return isIdempotencyKey(name) ? name : `conversation-key-${encodeURIComponent(name)}`
 }
 
-/** Sends one message. */
-export async function send(world: ConversationWorld, input: FlowRunInput): Promise<readonly SentMessage[]> {
+/** Sends one message, or an event. */
+export async function send(world: ConversationWorld, input: ConversationRequest): Promise<readonly SentMessage[]> {
   await world.begin()
   return [await finished(world, input, await world.request([input]))]
+}
+
+/**
+ * Wakes a session, and plays its due timers.
+ *
+ * @param due - The names of their events, the soonest first.
+ */
+export async function wake(
+  world: ConversationWorld,
+  sessionId: string,
+  due: readonly string[],
+): Promise<readonly SentMessage[]> {
+  const { engine } = await world.begin()
+  const woken = await world.driver.drive(world.death.unlessDead(engine.wake({ sessionId })))
+  const diedAfter = await world.replaceDeadProcess()
+  const results = (woken?.results ?? []).map(({ response, ...more }) => ({ reply: { ...response, ...more } }))
+  const ends: TurnEnd[] = diedAfter === undefined ? results : [{ session: '', stoppedAfter: '', diedAfter }]
+  return timerTurns(world, sessionId, ends, due)
+}
+
+/** The turns of a wake, with the names of their events. */
+async function timerTurns(
+  world: ConversationWorld,
+  sessionId: string,
+  ends: readonly TurnEnd[],
+  due: readonly string[],
+): Promise<readonly SentMessage[]> {
+  const document = await world.engines.load(sessionId).catch(() => undefined)
+  const committed = ends.filter(({ reply }) => reply?.success === true).length
+  const stored = document?.history.slice(document.history.length - committed) ?? []
+  const left = [...due]
+  const sent: SentMessage[] = []
+  for (const end of ends) {
+    const entry = end.reply?.success === true ? stored.shift() : undefined
+    const name = entry?.event?.name ?? left[0] ?? ''
+    left.splice(left.indexOf(name), 1)
+    const turn = await world.turnOf('', end, sessionId, ends.length === 1 ? undefined : (entry?.id ?? ''))
+    // The stored session is the one after all of them.
+    const isLast = entry === undefined || entry.turn === document?.turns
+    sent.push({ ...turn, event: { name }, ...(isLast ? {} : { document: undefined }) })
+  }
+  return sent
 }
 
 /** Sends one message whose reply is lost, and then reacts like the client of the fault. */
@@ -136,7 +178,7 @@ async function oneOfSeveral(
   input: FlowRunInput,
   { turnId = '', end }: RequestEnd,
 ): Promise<SentAtOnce> {
-  const sent = withKey(input, await world.turnOf(input.userMessage, end, input.sessionId ?? '', turnId))
+  const sent = asSent(input, await world.turnOf(input.userMessage, end, input.sessionId ?? '', turnId))
   const { reply, document } = sent
   const number = document && numberIn(document, turnId)
   if (!reply.success && reply.replayed !== true && reply.sessionState !== 'aborted') {
@@ -191,7 +233,7 @@ async function cut(world: ConversationWorld, input: FlowRunInput, cutAfter: numb
   const settled = async (): Promise<SentMessage> => {
     await world.driver.drive(Promise.all(works))
     const end: TurnEnd = { session, stoppedAfter: text, ...(diedAfter === undefined ? {} : { diedAfter }) }
-    const sent = withKey(input, await world.turnOf(input.userMessage, end, session, turnId))
+    const sent = asSent(input, await world.turnOf(input.userMessage, end, session, turnId))
     if (diedAfter !== undefined) return sent
     const note = `the connection was cut after ${count(cutAfter, 'event')}`
     return { ...sent, note, ...(sent.stoppedAfter === undefined ? {} : { isNoTurn: true }) }
@@ -238,16 +280,30 @@ async function readNext(
  */
 async function finished(
   world: ConversationWorld,
-  input: FlowRunInput,
+  input: ConversationRequest,
   [request]: readonly RequestEnd[],
   isRepeat = false,
 ): Promise<SentMessage> {
   await world.replaceDeadProcess()
   const { end, turnId = '' } = request as RequestEnd
-  const { userMessage, sessionId = '' } = input
-  return withKey(input, await world.turnOf(userMessage, end, sessionId, isRepeat ? turnId : undefined))
+  const { sessionId = '' } = input
+  return asSent(input, await world.turnOf(saidIn(input), end, sessionId, isRepeat ? turnId : undefined))
 }
 
-function withKey({ idempotencyKey: key }: FlowRunInput, sent: SentMessage): SentMessage {
-  return key === undefined ? sent : { ...sent, key }
+function asSent(input: ConversationRequest, sent: SentMessage): SentMessage {
+  const { idempotencyKey: key } = input
+  const event = eventIn(input)
+  return { ...sent, ...(key === undefined ? {} : { key }), ...(event === undefined ? {} : { event }) }
+}
+
+/** The message of a request; empty if it is an event. */
+export function saidIn(input: ConversationRequest): string {
+  return 'userMessage' in input ? input.userMessage : ''
+}
+
+/** The event of a request, if it is one. */
+export function eventIn(input: ConversationRequest): SentEvent | undefined {
+  if ('userMessage' in input) return input.event
+  const { event: name, payload, by } = input
+  return { name, payload, by }
 }

@@ -1,5 +1,5 @@
 /** The options of a conversation, and of each of its messages. */
-import type { FlowRunInput, JsonObject, StepConstructor } from '../../src/index.js'
+import type { FlowRunInput, JsonObject, SendEventInput, StepConstructor } from '../../src/index.js'
 import { thrownText } from '../expectations/author-frames.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { ClientFault } from './client.js'
@@ -40,6 +40,12 @@ export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userM
   readonly key?: string
   /** A network fault of the message: see `retryAs`. Only for `say`. Default: none. */
   readonly fault?: ClientFault
+}
+
+/** The options of `sendEvent`, for this turn only. */
+export interface EventInput extends Partial<Omit<SendEventInput, 'event' | 'payload' | 'idempotencyKey'>> {
+  /** The idempotency key of the event, as for a message. Default: none. */
+  readonly key?: string
 }
 
 /** A message of `atOnce`: its text, or more of it. @inline */

@@ -13,7 +13,8 @@ import { whereText } from './turns/where-text.js'
 
 /** The running turn, and how it was started. */
 export interface Saying {
-  readonly by: 'say' | 'stream' | 'atOnce'
+  readonly by: 'say' | 'stream' | 'atOnce' | 'sendEvent' | 'advance'
+  /** The message, the name of the event, or the milliseconds. */
   readonly text: string
   /** The events so far of its messages without a reply. */
   underWay(): readonly RunningTurn[]

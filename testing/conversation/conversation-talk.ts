@@ -2,12 +2,30 @@
  * Runs the turns of a conversation: sends the messages and ends the conversation. `conversation/sent-turns.ts` records
  * the results, `conversation/client.ts` sends, and `conversation/conversation.ts` is the documented API for tests.
  */
-import type { FlowConstructor, FlowRunInput, StepConstructor } from '../../src/index.js'
+import type { FlowConstructor, FlowRunInput, JsonValue, SendEventInput, StepConstructor } from '../../src/index.js'
+import { checkNumber } from '../../src/util/options.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { checkMessage } from './check-options.js'
-import { endedAtOnce, keyOf, requireFault, type SentMessage, send, sendAtOnce, sendTwice } from './client.js'
-import { type ConversationOptions, type MessageAtOnce, type SayInput, worldOptions } from './conversation-options.js'
+import { checkEventOptions, checkMessage } from './check-options.js'
+import {
+  endedAtOnce,
+  eventIn,
+  keyOf,
+  requireFault,
+  type SentMessage,
+  saidIn,
+  send,
+  sendAtOnce,
+  sendTwice,
+  wake,
+} from './client.js'
+import {
+  type ConversationOptions,
+  type EventInput,
+  type MessageAtOnce,
+  type SayInput,
+  worldOptions,
+} from './conversation-options.js'
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import type { ReplyJudge } from './expect/judged-meaning.js'
@@ -15,7 +33,8 @@ import type { Problem } from './expect/problem.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
-import { ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
+import { playTimers } from './turns/timers.js'
+import { type ConversationRequest, ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
 
 /** The turns of one conversation. */
 export class ConversationTalk {
@@ -68,19 +87,87 @@ export class ConversationTalk {
     if (fault !== undefined) requireFault(fault)
     const request = this.#inputOf(text, input)
     this.#begin({ by: 'say', text, underWay: () => this.#underWay([request]) })
-    try {
+    return this.#run(async () => {
       const sent = await (fault === undefined ? send(this.world, request) : sendTwice(this.world, request, fault))
-      this.sent.addAttempts(sent)
-      this.#requireFit()
-      return (sent.at(-1) as SentMessage).reply
+      return this.#added(sent)
+    })
+  }
+
+  /** Sends an event of the application, and waits for the reply. */
+  async sendEvent(name: string, payload: JsonValue | undefined, options: EventInput): Promise<ConversationReply> {
+    checkEventOptions(options)
+    const { key, ...input } = options
+    const request: SendEventInput = {
+      sessionId: this.sent.sessionId,
+      event: name,
+      ...(payload === undefined ? {} : { payload }),
+      ...(key === undefined ? {} : { idempotencyKey: keyOf(key) }),
+      ...input,
+    }
+    if (request.sessionId === '') {
+      this.record.fail({ text: 'sendEvent needs a session: await conversation.say(...) first.' })
+    }
+    this.#begin({ by: 'sendEvent', text: name, underWay: () => this.#underWay([request]) })
+    return this.#run(async () => this.#added(await send(this.world, request)))
+  }
+
+  /** Records the attempts at one message. Returns the last reply. */
+  #added(sent: readonly SentMessage[]): ConversationReply {
+    this.sent.addAttempts(sent)
+    this.#requireFit()
+    return (sent.at(-1) as SentMessage).reply
+  }
+
+  /** Runs the turns of a message, an event or a time. */
+  async #run<T>(turns: () => Promise<T>): Promise<T> {
+    try {
+      return await turns()
     } catch (error) {
       // A script that does not fit is more likely the reason.
       if (!this.record.hasFailed) this.#requireFit()
       this.#requireNoHang(error)
-      this.record.rethrow(error)
+      return this.record.rethrow(error)
     } finally {
       this.#forget()
     }
+  }
+
+  /**
+   * Moves the clock from timer to timer of the session, and plays each as a turn. During a turn, and without a session,
+   * only time passes.
+   */
+  async advance(ms: number): Promise<readonly ConversationReply[]> {
+    checkNumber('advance', 'ms', ms, { min: 0, finite: true })
+    const { world, record, sent } = this
+    const { clock, driver, engines } = world
+    const { sessionId } = sent
+    const isBusy = record.saying !== undefined || record.restarting !== undefined || record.closed
+    if (isBusy || sessionId === '') {
+      await driver.advance(ms)
+      return []
+    }
+    const place = callPlace()
+    const replies: ConversationReply[] = []
+    let running: readonly RunningTurn[] = []
+    record.saying = { by: 'advance', text: String(ms), underWay: () => running }
+    const play = async (due: readonly string[]): Promise<void> => {
+      this.#prepare()
+      record.place = place
+      const event = { name: due[0] as string }
+      running = [{ said: '', event, session: sessionId, events: world.events, afterRestart: sent.restarted }]
+      const played = await wake(world, sessionId, due)
+      running = []
+      for (const turn of played) replies.push(this.#added([turn]))
+    }
+    return this.#run(async () => {
+      await playTimers(ms, {
+        clock,
+        advance: (left) => driver.advance(left),
+        load: () => engines.load(sessionId),
+        play,
+      })
+      return replies
+    })
   }
 
   /** Sends messages at the same time, in this order, and waits for all replies. */
@@ -132,7 +219,7 @@ export class ConversationTalk {
       },
       drive: (something) => world.driver.drive(something),
       read: (piece) => this.#unlessHanging(world.driver.read(piece)),
-      settle: (end) => this.#settle(text, end, input.key),
+      settle: (end) => this.#settle(text, end, input),
       forget: () => this.#forget(),
       fail: (problem) => {
         try {
@@ -274,14 +361,20 @@ export class ConversationTalk {
   #begin(saying: Saying): void {
     const { by, text } = saying
     if (typeof text !== 'string') {
-      throw new ExpectationError(`${by}() needs the text of the message; got ${show(text)}.`)
+      const what = by === 'sendEvent' ? 'name of the event' : 'text of the message'
+      throw new ExpectationError(`${by}() needs the ${what}; got ${show(text)}.`)
     }
     this.record.requireOpen(saying.by)
+    this.#prepare()
+    this.record.saying = saying
+    this.record.place = callPlace()
+  }
+
+  /** Before a turn: the last one must not have failed unexpectedly. */
+  #prepare(): void {
     this.record.requireExpected(this.world.tools)
     this.world.forget()
     this.record.hasFailed = false
-    this.record.saying = saying
-    this.record.place = callPlace()
     this.record.atOnce = undefined
   }
 
@@ -306,12 +399,16 @@ export class ConversationTalk {
   }
 
   /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
-  async #settle(said: string, end: TurnEnd, key: string | undefined): Promise<void> {
+  async #settle(said: string, end: TurnEnd, { key, event }: Omit<SayInput, 'fault'>): Promise<void> {
     try {
       const diedAfter = await this.world.replaceDeadProcess()
       const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
       const turn = await this.world.turnOf(said, died, this.sent.sessionId)
-      this.sent.add(key === undefined ? turn : { ...turn, key: keyOf(key) })
+      this.sent.add({
+        ...turn,
+        ...(key === undefined ? {} : { key: keyOf(key) }),
+        ...(event === undefined ? {} : { event }),
+      })
     } finally {
       this.#forget()
     }
@@ -324,16 +421,19 @@ export class ConversationTalk {
    * @param options - `isOpen`: whether to show a message whose request was sent. `text`: the streamed text.
    */
   #underWay(
-    inputs: readonly FlowRunInput[],
+    inputs: readonly ConversationRequest[],
     { isOpen = () => true, text }: { isOpen?(request: RequestSoFar): boolean; readonly text?: string } = {},
   ): readonly RunningTurn[] {
     const { requests, events } = this.world
-    return inputs.flatMap(({ userMessage: said, sessionId: session = '' }, index): readonly RunningTurn[] => {
+    return inputs.flatMap((input, index): readonly RunningTurn[] => {
+      const { sessionId: session = '' } = input
+      const event = eventIn(input)
       const request = requests[index]
       if (request !== undefined && !isOpen(request)) return []
       const own = inputs.length === 1 ? events : events.filter(({ turnId }) => turnId === request?.turnId)
       const streamed = text === undefined ? {} : { text }
-      return [{ said, session, events: own, afterRestart: this.sent.restarted, ...streamed }]
+      const sent = { said: saidIn(input), ...(event === undefined ? {} : { event }) }
+      return [{ ...sent, session, events: own, afterRestart: this.sent.restarted, ...streamed }]
     })
   }
 

@@ -8,6 +8,7 @@ import type {
   FlowConstructor,
   FlowEngine,
   FlowErrorCode,
+  JsonValue,
   SessionDocument,
   StateOf,
   StepConstructor,
@@ -24,6 +25,7 @@ import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
 import { checkConversationOptions, checkStart, checkStepOrId, startNames } from './check-options.js'
 import type {
   ConversationOptions,
+  EventInput,
   MessageAtOnce,
   SayInput,
   StartedConversationOptions,
@@ -37,6 +39,7 @@ import { failureInstead, type Problem, unreadProblem } from './expect/problem.js
 import { errorProblem, type ReplySchema, replayedProblem, replyProblem } from './expect/reply.js'
 import { completedProblem, type PartOf, stateProblem, stepProblem } from './expect/session.js'
 import { type ExpectedToolCall, toolCallsProblem } from './expect/tool-calls.js'
+import { eventsProblem, timersProblem } from './expect/waiting.js'
 import { noteClosed, noteOpen } from './open-conversations.js'
 import type { SessionStart } from './session-start.js'
 import {
@@ -82,7 +85,7 @@ export class Conversation implements AsyncDisposable {
 
   /**
    * A conversation that begins in the middle: at a step, with the states and messages of earlier turns. The first `say`
-   * continues in the step, as after a restart: its `turn.entered` is false.
+   * continues in the step, as after a restart: its `turn.entered` is false. The timers of the step begin now.
    *
    * @throws `ExpectationError` for a step that the flow does not have, for an end step, for a state that is not plain
    * JSON, and for the `memory` of a step without a model.
@@ -177,6 +180,21 @@ export class Conversation implements AsyncDisposable {
    */
   say(text: string, input: SayInput = {}): Promise<ConversationReply> {
     return this.#talk.say(text, input)
+  }
+
+  /**
+   * Sends an event of the application to the session, as `engine.sendEvent` does, and waits for the reply. A turn that
+   * fails resolves too; expect it with {@link expectError}.
+   *
+   * @throws `ExpectationError` (rejects) as {@link say} does, and if there is no session yet.
+   * @example
+   * ```ts
+   * await conversation.sendEvent('decision', { approved: true }, { by: 'Ada Meier' })
+   * conversation.expectReply('Paid.').expectCompleted()
+   * ```
+   */
+  sendEvent(name: string, payload?: JsonValue, options: EventInput = {}): Promise<ConversationReply> {
+    return this.#talk.sendEvent(name, payload, options)
   }
 
   /**
@@ -322,9 +340,37 @@ export class Conversation implements AsyncDisposable {
     return this
   }
 
-  /** Advances the clock by `ms` milliseconds. A `say` that only waits for a delay of the script does not need it. */
-  advance(ms: number): Promise<void> {
-    return this.#world.driver.advance(ms)
+  /** Expects the events that the step and the flow take now: all their names, in any order. */
+  expectEvents(names: readonly string[]): this {
+    const turn = this.#record.last('expectEvents')
+    return this.#expect(unreadProblem(turn) ?? eventsProblem(turn.document, this.#flow.id, this.#world.declared, names))
+  }
+
+  /**
+   * Expects the timers that run now: all of them, by the names of their events, with the milliseconds from now.
+   *
+   * @example
+   * ```ts
+   * conversation.expectTimers({ remind: day, expired: 7 * day })
+   * ```
+   */
+  expectTimers(timers: Readonly<Record<string, number>>): this {
+    const turn = this.#record.last('expectTimers')
+    return this.#expect(unreadProblem(turn) ?? timersProblem(turn.document, this.clock.now(), timers))
+  }
+
+  /**
+   * Advances the clock by `ms` milliseconds: from timer to timer of the session, each of which becomes a turn. During a
+   * turn only time passes. A `say` that only waits for a delay of the script does not need it.
+   *
+   * A turn that failed must be expected before the next one, as after `say`. Its timer stays due until the next `advance`
+   * or the next timer.
+   *
+   * @returns The replies of these turns; `message` is `''` if a turn said nothing.
+   * @throws `ExpectationError` (rejects) as {@link say} does.
+   */
+  advance(ms: number): Promise<readonly ConversationReply[]> {
+    return this.#talk.advance(ms)
   }
 
   /**

@@ -2,7 +2,7 @@
 export type { ClientFault } from './client.js'
 export { retryAs } from './client.js'
 export { Conversation } from './conversation.js'
-export type { ConversationOptions, SayInput } from './conversation-options.js'
+export type { ConversationOptions, EventInput, SayInput } from './conversation-options.js'
 export type { ConversationStream } from './conversation-stream.js'
 export type { ReplyJudge } from './expect/judged-meaning.js'
 export { callTool, runStep } from './run-step.js'

@@ -7,6 +7,7 @@ import {
   type Flow,
   type FlowConstructor,
   type JsonObject,
+  LogicStep,
   type Message,
   type SessionDocument,
   type StateOf,
@@ -104,7 +105,7 @@ export function startedSession(
       `${operation}: memory is what the model of the step remembers, and step '${target.id}' calls no model. Leave memory out, or take a model step. What the user saw of earlier turns goes into history.`,
     )
   }
-  return {
+  const document: SessionDocument = {
     id,
     version: 2,
     revision: '1-start',
@@ -129,6 +130,23 @@ export function startedSession(
       return { turn: index + 1, at, message, reply, contentType: 'text/plain', step: target.id }
     }),
   }
+  return enters === true ? document : waiting(document, flow, target)
+}
+
+/** The same document; if the step takes events, with its frame, and with timers that begin now. */
+function waiting(document: SessionDocument, flow: Flow, stepClass: StepConstructor): SessionDocument {
+  const { createdAt, turns } = document
+  const step = new stepClass()
+  const state = document.flow.steps[stepClass.id]?.state ?? {}
+  LogicStep.attach(step, { readState: () => state, writeState: () => undefined }, stepClass.id)
+  const [ofStep, ofFlow] = [step.events(), flow.events()]
+  const timers = [...ofStep, ...ofFlow].flatMap(({ name, after, silence }) => {
+    const ms = after ?? silence
+    return ms === undefined ? [] : [{ name, at: new Date(Date.parse(createdAt) + ms).toISOString() }]
+  })
+  if (ofStep.length === 0 && timers.length === 0) return document
+  const frame = { step: stepClass.id, entry: `${turns}.0`, ...(timers.length === 0 ? {} : { timers }) }
+  return { ...document, version: 3, flow: { ...document.flow, frames: [frame] } }
 }
 
 function stepOf(operation: string, flow: Flow, flowName: string, step: StepConstructor | string): StepConstructor {

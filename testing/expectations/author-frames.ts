@@ -32,7 +32,8 @@ export function authorFrames(error: unknown): readonly string[] {
 }
 
 /**
- * The text below the message of a failed turn: each cause, and where in the author's code it was thrown.
+ * The text below the message of a failed turn: each cause, and where in the author's code it was thrown; of an event
+ * that nobody takes, those that are taken.
  *
  * @param said - The message that is shown already.
  */
@@ -40,7 +41,7 @@ export function causesText(error: unknown, said: string): string {
   const lines: string[] = []
   let cause: unknown = (error as { readonly cause?: unknown } | undefined)?.cause
   // What the engine itself found wrong has no cause; the line at which flow code called the engine is in its own stack.
-  if (cause === undefined) lines.push(...framesOfFlow(error).map((frame) => `  ${frame}`))
+  if (cause === undefined) lines.push(...[...takenNow(error), ...framesOfFlow(error)].map((line) => `  ${line}`))
   for (let depth = 0; cause !== undefined && depth < mostCauses; depth++) {
     const isShown = depth === 0 && isSameText(cause instanceof Error ? cause.message : cause, said)
     if (!isShown) lines.push(`  cause: ${show(cause, 1000)}`)
@@ -59,6 +60,12 @@ export function thrownText(error: unknown): string {
 /** Whether two texts are equal, apart from the full stop that the engine adds. */
 function isSameText(text: unknown, said: string): boolean {
   return typeof text === 'string' && text.replace(/\.$/, '') === said.replace(/\.$/, '')
+}
+
+/** The events that the session takes, if the error is that it does not take one. */
+function takenNow(error: unknown): readonly string[] {
+  const { code, details } = (error ?? {}) as { readonly code?: unknown; readonly details?: unknown }
+  return code === 'EVENT_NOT_TAKEN' && details !== undefined ? [String(details)] : []
 }
 
 /**

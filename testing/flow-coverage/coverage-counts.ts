@@ -18,6 +18,8 @@ export interface FlowCounts {
   readonly steps: Map<string, number>
   /** By step, then by tool. */
   readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
+  /** By step, then by event: how often it was taken there, by the step or by the flow. */
+  readonly events: Map<string, Map<string, number>>
   /** Keyed by the step left, then by the step entered. */
   readonly transitions: Map<string, Map<string, number>>
   /** By step: the fewest messages with which a conversation reached it. */
@@ -26,7 +28,14 @@ export interface FlowCounts {
 
 /** The counts of a flow in which nothing was reached. */
 export function noCounts(): FlowCounts {
-  return { turns: 0, steps: new Map(), tools: new Map(), transitions: new Map(), messages: new Map() }
+  return {
+    turns: 0,
+    steps: new Map(),
+    tools: new Map(),
+    events: new Map(),
+    transitions: new Map(),
+    messages: new Map(),
+  }
 }
 
 export function countStep(counts: FlowCounts, step: string, by = 1): void {
@@ -43,6 +52,14 @@ export function countTool(
   const called = entry(ofStep, name, () => ({ calls: 0, succeeded: 0 }))
   called.calls += by.calls
   called.succeeded += by.succeeded
+}
+
+export function countEvent(counts: FlowCounts, step: string, name: string, by = 1): void {
+  increase(
+    entry(counts.events, step, () => new Map()),
+    name,
+    by,
+  )
 }
 
 export function countTransition(counts: FlowCounts, from: string, to: string, by = 1): void {

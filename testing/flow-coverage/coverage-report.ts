@@ -32,6 +32,14 @@ export interface CoveredTool {
   readonly succeeded: number
 }
 
+/** An outside event, and how often it was taken. @inline */
+export interface CoveredEvent {
+  /** The step that took it; `null` for an event of the flow. */
+  readonly step: string | null
+  readonly name: string
+  readonly taken: number
+}
+
 /** A move from one step to another. @inline */
 export interface CoveredTransition {
   readonly from: string
@@ -47,11 +55,12 @@ export interface CoverageGap {
     | 'step'
     | 'end step'
     | 'tool'
+    | 'event'
     | 'transition'
     | 'undeclared transition'
     | 'unknown step'
     | 'unknown tools'
-  /** Its name for `expectFull({ except })`: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. */
+  /** Its name for `expectFull({ except })`: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. An event has a name like a tool. */
   readonly name: string
   /** In words. */
   readonly text: string
@@ -64,6 +73,8 @@ export interface FlowCoverageOfFlow {
   readonly turns: number
   readonly steps: readonly CoveredStep[]
   readonly tools: readonly CoveredTool[]
+  /** Absent if there are none. */
+  readonly events?: readonly CoveredEvent[]
   readonly transitions: readonly CoveredTransition[]
   /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
   readonly toolsNotKnown: readonly string[]
@@ -81,9 +92,18 @@ export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverage
     return { ...step, seen: counts.steps.get(step.id) ?? 0, ...counts.messages.get(step.id) }
   })
   const tools = toolsOf(outline, counts)
+  const events = eventsOf(outline, counts)
   const transitions = transitionsOf(outline, counts)
   const { flow, toolsNotKnown } = outline
-  const covered = { flow, turns: counts.turns, steps, tools, transitions, toolsNotKnown }
+  const covered = {
+    flow,
+    turns: counts.turns,
+    steps,
+    tools,
+    ...(events.length === 0 ? {} : { events }),
+    transitions,
+    toolsNotKnown,
+  }
   return { ...covered, gaps: gapsOf(covered) }
 }
 
@@ -111,6 +131,26 @@ function toolsOf(outline: FlowOutline, counts: FlowCounts): CoveredTool[] {
 
 function isOwn(outline: FlowOutline, step: string, name: string): boolean {
   return outline.tools.some((tool) => tool.step === step && tool.name === name)
+}
+
+/** The declared events, and those that were taken and depend on the state of their step. */
+function eventsOf({ events }: FlowOutline, counts: FlowCounts): CoveredEvent[] {
+  const declares = (step: string | undefined, name: string): boolean =>
+    events.some((event) => event.step === step && event.name === name)
+  const isOfFlow = (step: string, name: string): boolean => !declares(step, name) && declares(undefined, name)
+  const taken = [...counts.events].flatMap(([step, byName]) =>
+    [...byName].map(([name, times]) => ({ step, name, times })),
+  )
+  const others = taken.filter(({ step, name }) => !declares(step, name) && !isOfFlow(step, name))
+  return [
+    ...events.map(({ step, name }) => {
+      const own = taken.filter(
+        (one) => one.name === name && (step === undefined ? isOfFlow(one.step, name) : one.step === step),
+      )
+      return { step: step ?? null, name, taken: own.reduce((sum, { times }) => sum + times, 0) }
+    }),
+    ...others.map(({ step, name, times }) => ({ step, name, taken: times })),
+  ]
 }
 
 function transitionsOf(outline: FlowOutline, counts: FlowCounts): CoveredTransition[] {
@@ -141,6 +181,7 @@ function gapsOf(covered: Covered): CoverageGap[] {
   return [
     ...covered.steps.filter(({ id }) => missed.has(id)).map(stepGap),
     ...toolGaps(covered, missed),
+    ...eventGaps(covered, missed),
     ...covered.toolsNotKnown.filter((owner) => !missed.has(owner)).map(unknownToolsGap),
     ...transitionGaps(covered, missed),
   ]
@@ -158,6 +199,14 @@ function toolGaps(covered: Covered, missed: ReadonlySet<string>): CoverageGap[] 
     const name = `${step ?? covered.flow}.${tool}`
     const text = calls === 0 ? 'never called' : `called ${count(calls, 'time')}, and no call succeeded`
     return { kind: 'tool', name, text: `tool ${name}: ${text}` }
+  })
+}
+
+function eventGaps({ flow, events = [] }: Covered, missed: ReadonlySet<string>): CoverageGap[] {
+  const open = events.filter(({ step, taken }) => taken === 0 && !missed.has(step ?? ''))
+  return open.map(({ step, name: event }) => {
+    const name = `${step ?? flow}.${event}`
+    return { kind: 'event', name, text: `event ${name}: never taken` }
   })
 }
 

@@ -30,7 +30,7 @@ export function tableOf({ flows }: FlowCoverageReport): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-function flowText({ flow, turns, steps, tools, transitions, gaps }: FlowCoverageOfFlow): string {
+function flowText({ flow, turns, steps, tools, events = [], transitions, gaps }: FlowCoverageOfFlow): string {
   const ends = steps.filter(({ kind }) => kind === 'end')
   const others = steps.filter(({ kind }) => kind !== 'end')
   const declared = transitions.filter((transition) => transition.declared === true)
@@ -39,6 +39,7 @@ function flowText({ flow, turns, steps, tools, transitions, gaps }: FlowCoverage
     row('steps', others.filter(({ seen }) => seen > 0).length, others.length),
     row('end steps', ends.filter(({ seen }) => seen > 0).length, ends.length),
     row('tools', tools.filter(({ succeeded }) => succeeded > 0).length, tools.length),
+    ...(events.length === 0 ? [] : [row('events', events.filter(({ taken }) => taken > 0).length, events.length)]),
     row('transitions', declared.filter(({ seen }) => seen > 0).length, declared.length),
   ]
   const free = transitions.filter((transition) => transition.declared === null)

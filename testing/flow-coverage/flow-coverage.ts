@@ -12,6 +12,7 @@ import { count, ExpectationError, list, show } from '../expectations/expectation
 import { isListOf, isText } from '../expectations/value-kinds.js'
 import { checkReport, checkToolNames } from './check-coverage.js'
 import {
+  countEvent,
   countStep,
   countTool,
   countTransition,
@@ -116,7 +117,17 @@ export class FlowCoverage {
       const counts = this.#flows.get(flowName)?.counts
       if (counts !== undefined) counts.turns++
     })
-    engine.on('turn:end', ({ turnId }) => left.delete(turnId))
+    // By turn: the step in which it began.
+    const begun = new Map<string, string>()
+    engine.on('step:resume', ({ turnId, step }) => begun.set(turnId, step))
+    engine.on('turn:content', ({ flowName, turnId, entry }) => {
+      const counts = this.#flows.get(flowName)?.counts
+      if (counts !== undefined && entry?.event) countEvent(counts, begun.get(turnId) ?? entry.step, entry.event.name)
+    })
+    engine.on('turn:end', ({ turnId }) => {
+      left.delete(turnId)
+      begun.delete(turnId)
+    })
     engine.on('step:exit', (event) => {
       see(event)
       left.set(event.turnId, event.step)
@@ -185,6 +196,8 @@ export class FlowCoverage {
   addTurn({ reply, document, events, number }: ConversationTurn, turns: readonly ConversationTurn[]): void {
     const counts = document === undefined ? undefined : this.#flows.get(document.flow.name)?.counts
     if (counts === undefined || !reply.success || number === undefined || !turns.some(isBeginning)) return
+    // No message leads where an event has led.
+    if (document?.history.some(({ event }) => event !== undefined)) return
     const messages = (document?.history ?? []).filter(({ turn }) => turn <= number).map(({ message }) => message)
     // A long session keeps only its last turns, so that its first messages are not known.
     if (messages.length !== number) return
@@ -210,8 +223,8 @@ export class FlowCoverage {
   }
 
   /**
-   * Fails if something is missing: a step, an end step or a tool that no conversation reached, a transition that was
-   * declared and not seen, or seen and not declared.
+   * Fails if something is missing: a step, an end step or a tool that no conversation reached, an event that none took,
+   * a transition that was declared and not seen, or seen and not declared.
    *
    * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is
    * not a list of names.

@@ -3,6 +3,7 @@
  * of the flow's classes and runs no step; facts known only in a turn are reported as unknown.
  */
 import {
+  type BaseStep,
   End,
   EndStep,
   Flow,
@@ -33,11 +34,19 @@ export interface OutlinedTool {
   readonly name: string
 }
 
+/** An outside event, as `events()` returns it. */
+export interface OutlinedEvent {
+  /** The step that takes it; absent for an event of the flow. */
+  readonly step?: string
+  readonly name: string
+}
+
 /** The outline of a flow. */
 export interface FlowOutline {
   readonly flow: string
   readonly steps: readonly OutlinedStep[]
   readonly tools: readonly OutlinedTool[]
+  readonly events: readonly OutlinedEvent[]
   /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
   readonly toolsNotKnown: readonly string[]
 }
@@ -75,7 +84,23 @@ export function outlineOf(
     const step = new stepClass() as unknown as { tools(turn: Turn): unknown }
     note(id, id, () => step.tools(noTurn))
   }
-  return { flow: flowClass.id, steps, tools, toolsNotKnown }
+  const events = [...eventNames(flow).map((name) => ({ name })), ...classes.flatMap(eventsOf)]
+  return { flow: flowClass.id, steps, tools, events, toolsNotKnown }
+}
+
+/** The events of a step in its initial state. Others are counted if they are taken. */
+function eventsOf(stepClass: StepConstructor): OutlinedEvent[] {
+  const step = new stepClass()
+  LogicStep.attach(step, { readState: () => step.initialState(), writeState: () => undefined }, stepClass.id)
+  return eventNames(step).map((name) => ({ step: stepClass.id, name }))
+}
+
+function eventNames(owner: Flow | BaseStep): string[] {
+  try {
+    return owner.events().map(({ name }) => name)
+  } catch {
+    return []
+  }
 }
 
 /** What is not a list of steps; of a list each entry, because one of them may be `undefined`. */

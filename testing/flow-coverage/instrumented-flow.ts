@@ -10,6 +10,7 @@ import {
   EndStep,
   Flow,
   type FlowConstructor,
+  type FlowEvent,
   LogicStep,
   type ModelSelection,
   Step,
@@ -24,6 +25,8 @@ export interface FlowInstruments {
   onModel?(selection: ModelSelection): void
   /** Called with the IDs of the flow's steps. */
   onSteps?(ids: readonly string[]): void
+  /** Called with the events that the flow or a step declares, whenever the engine asks for them, and the ID of it. */
+  onEvents?(owner: string, declared: readonly FlowEvent[]): void
   /** Called with the tools of the flow or a step; returns those that are offered in their place. */
   replaceTools?(offered: readonly Tool[]): readonly Tool[]
   /** Called with the turn, before code of the flow or of a step gets it; often more than once. */
@@ -45,12 +48,14 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
       // The engine calls one of these before everything else that gets the turn.
       watchTurn(step, ['onEnter', 'onRestore'], instruments)
       if (step instanceof Step) instrument(step, instruments)
+      if (step.events !== LogicStep.prototype.events) watchEvents(step, original.id, instruments)
     })
     steps.set(original, made)
     return made
   }
   return whenMade(flowClass, (flow) => {
     instrument(flow, instruments)
+    if (flow.events !== Flow.prototype.events) watchEvents(flow, flowClass.id, instruments)
     // The engine does more for a flow that has these hooks.
     const hooks = (['onMessage', 'onError'] as const).filter((hook) => flow[hook] !== Flow.prototype[hook])
     watchTurn(flow, hooks, instruments)
@@ -91,6 +96,17 @@ function watchTurn(part: Flow | BaseStep, hooks: readonly string[], { onTurn }: 
       onTurn(args.at(-1) as Turn)
       return original?.apply(part, args as unknown[])
     }
+  }
+}
+
+function watchEvents(part: Flow | BaseStep, owner: string, { onEvents }: FlowInstruments): void {
+  if (onEvents === undefined) return
+  const original = part.events
+  part.events = () => {
+    const declared = original.call(part)
+    // The engine refuses what is not a list.
+    if (Array.isArray(declared)) onEvents(owner, declared)
+    return declared
   }
 }
 

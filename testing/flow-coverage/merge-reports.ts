@@ -1,5 +1,6 @@
 /** The reports of several processes as one: what each test file of a runner counted. */
 import {
+  countEvent,
   countStep,
   countTool,
   countTransition,
@@ -46,11 +47,15 @@ function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
   const tools = new Map(
     covered.flatMap((one) => one.tools).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
   )
+  const events = new Map(
+    covered.flatMap((one) => one.events ?? []).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
+  )
   const [first, ...others] = covered
   return {
     flow: first?.flow ?? '',
     steps: [...steps.values()].map(({ id, kind, next }) => (next === undefined ? { id, kind } : { id, kind, next })),
     tools: [...tools.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
+    events: [...events.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
     // One file may have named the tools that another one could not know.
     toolsNotKnown: (first?.toolsNotKnown ?? []).filter((owner) =>
       others.every((one) => one.toolsNotKnown.includes(owner)),
@@ -59,8 +64,12 @@ function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
 }
 
 /** Adds what was counted elsewhere. */
-export function addCovered(counts: FlowCounts, { turns, steps, tools, transitions }: FlowCoverageOfFlow): void {
+export function addCovered(
+  counts: FlowCounts,
+  { turns, steps, tools, events = [], transitions }: FlowCoverageOfFlow,
+): void {
   counts.turns += turns
+  addEvents(counts, events)
   for (const { id, seen, messages, endsAt } of steps) {
     if (seen > 0) countStep(counts, id, seen)
     if (messages !== undefined) keepFewest(counts, id, wayOf(messages, endsAt))
@@ -70,4 +79,9 @@ export function addCovered(counts: FlowCounts, { turns, steps, tools, transition
     if (called.calls > 0) countTool(counts, step ?? '', name, called)
   }
   for (const { from, to, seen } of transitions) if (seen > 0) countTransition(counts, from, to, seen)
+}
+
+function addEvents(counts: FlowCounts, events: NonNullable<FlowCoverageOfFlow['events']>): void {
+  // An event of the flow is counted without the step in which it was taken.
+  for (const { step, name, taken } of events) if (taken > 0) countEvent(counts, step ?? '', name, taken)
 }

@@ -65,8 +65,9 @@ function missingOfTurn(turn: unknown, index: number): string[] {
   const path = `turns[${index}]`
   const missing = missingParts(turn, partsOfTurn, `${path}.`)
   if (missing.length > 0) return missing
-  const { number, replies, toolCalls, messages } = turn as RecordedTurn
+  const { number, event, replies, toolCalls, messages } = turn as RecordedTurn
   return [
+    ...(event === undefined ? [] : missingParts(event, { name: 'string' }, `${path}.event.`)),
     ...(number === index + 1 ? [] : [`${path}.number`]),
     ...inEach(toolCalls, `${path}.toolCalls`, (call, at) => missingParts(call, partsOfToolCall, `${at}.`)),
     ...Object.entries(replies).flatMap(([namespace, list]) =>

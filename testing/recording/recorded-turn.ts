@@ -32,7 +32,10 @@ export interface RecordedTurn {
   readonly id?: string
   /** When it was committed: ISO 8601, UTC. */
   readonly at: string
+  /** The message; empty if there is an `event`. */
   readonly said: string
+  /** The event that the turn took in place of a message; absent if there was none. */
+  readonly event?: SessionDocument['history'][number]['event']
   /** The images and files of the turn. Absent if there were none. */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */

@@ -267,7 +267,7 @@ describe('recordingOf', () => {
       ),
     )
     expect(() => recordingOf({} as never, { ownReply: [1] } as never)).toThrow(
-      "recordingOf: there is no option 'ownReply'. The options are ownReplies, failedAttempts.",
+      "recordingOf: there is no option 'ownReply'. The options are ownReplies, failedAttempts, payloads.",
     )
     expect(() => recordingOf('session-1' as never)).toThrow('recordingOf: the session document is not whole.')
     expect(() => recordingOf(onboarding() as never)).toThrow(

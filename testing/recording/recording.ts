@@ -8,7 +8,9 @@ import type {
   FlowEngineOptions,
   FlowRunInput,
   JsonObject,
+  JsonValue,
   MessagePart,
+  SendEventInput,
   SessionDocument,
 } from '../../src/index.js'
 import { checkNumber, checkOptionNames, type OptionNames } from '../../src/util/options.js'
@@ -46,9 +48,14 @@ export interface RecordingOptions {
    * many. Default: as few as the document allows.
    */
   readonly failedAttempts?: number
+  /**
+   * The payloads of events, by the number of the turn: the history has none above 1 KiB, and masked ones. Default: those
+   * of the history.
+   */
+  readonly payloads?: Readonly<Record<number, JsonValue>>
 }
 
-const recordingNames: OptionNames<RecordingOptions> = { ownReplies: true, failedAttempts: true }
+const recordingNames: OptionNames<RecordingOptions> = { ownReplies: true, failedAttempts: true, payloads: true }
 
 export type { Recording }
 
@@ -74,6 +81,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
   wholeDocument('recordingOf: the session document', document)
   const { groups, shortened, summaries } = restoredMessages(document, turnMessagesOf(document), options.ownReplies)
   requireWhole(document, groups, options.ownReplies)
+  const payloads = payloadsFor(document, options.payloads)
   const own = ownTextsOf(document, groups, options.ownReplies, options.failedAttempts)
   const turns = document.history.map(({ turn, message, ...entry }): RecordedTurn => {
     const ofTurn = groups.filter((group) => group.turn === turn)
@@ -82,10 +90,12 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
       const spoken = (isOwn ? messages.slice(0, -1) : messages).filter(({ role }) => role === 'assistant')
       return [namespace, spoken.map(({ parts }) => parts as readonly MessagePart[])] as const
     })
-    const { attachments, ...rest } = entry
+    const { attachments, event, ...rest } = entry
+    const payload = payloads.get(turn)
     return {
       number: turn,
       said: message,
+      ...(event === undefined ? {} : { event: { ...event, ...(payload === undefined ? {} : { payload }) } }),
       ...(attachments === undefined ? {} : { attachments: attachmentsOf(document, attachments) }),
       ...rest,
       replies: Object.fromEntries(replies.filter(([, parts]) => parts.length > 0)),
@@ -117,6 +127,17 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
   }
 }
 
+/** The payloads that are given, by turn. @throws `ExpectationError` for a turn that took no event. */
+function payloadsFor(
+  { id, history }: SessionDocument,
+  given: RecordingOptions['payloads'] = {},
+): Map<number, JsonValue> {
+  const payloads = new Map(Object.entries(given).map(([turn, payload]) => [Number(turn), payload]))
+  const wrong = [...payloads.keys()].find((turn) => history.find((one) => one.turn === turn)?.event === undefined)
+  if (wrong === undefined) return payloads
+  throw new ExpectationError(`Session '${id}' cannot be recorded: payloads names turn ${wrong}, which took no event.`)
+}
+
 /** The options of {@link replay}: options of the engine, and what was never stored. */
 export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'limits' | 'logger' | 'models'> {
   /** The `serverContext` of each turn; it is not stored. Default: none. */
@@ -134,7 +155,8 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 
 /**
  * Runs a recording on the current code: the user sends the same messages, models give the same answers, at the first
- * attempt, and tools run again with the given `services`. Each turn runs at its recorded time.
+ * attempt, and tools run again with the given `services`. Each turn runs at its recorded time. Events are sent again,
+ * those of the clock and of the user by the application.
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) at the first turn whose reply, content type, step, tool calls, model calls or
@@ -187,10 +209,14 @@ export async function replay(
 function inputOf(
   flow: FlowConstructor,
   recording: Recording,
-  { number, said, attachments }: RecordedTurn,
+  { number, said, event, attachments }: RecordedTurn,
   given: { readonly serverContext: JsonObject | undefined; readonly config: JsonObject | undefined },
-): FlowRunInput {
+): FlowRunInput | SendEventInput {
   const { owner, sessionId } = recording
+  if (event !== undefined) {
+    const { name, ...more } = event
+    return { sessionId, event: name, ...more }
+  }
   const { serverContext, config } = given
   return {
     flowName: flow.id,

@@ -2,6 +2,7 @@
  * Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn.
  */
 import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
+import { eventText } from '../conversation/turns/conversation-turn.js'
 import { causesText } from '../expectations/author-frames.js'
 import { list, show } from '../expectations/expectation-error.js'
 import type { ModelProblems } from './recorded-model.js'
@@ -166,7 +167,7 @@ export function replayFailure(
   const lines = [
     `Session '${sessionId}' of flow '${flow}', replayed, differs at turn ${recorded.number} of ${turns.length}.`,
     '',
-    `  User: ${show(recorded.said)}`,
+    `  ${requestOf(recorded)}`,
     '',
     ...found.flatMap(({ what, recorded: before, replayed }) => [
       `  ${what}`,
@@ -178,6 +179,7 @@ export function replayFailure(
     '',
     ...shortenedNote(turns),
     ...notesOn(found, rewriting),
+    ...payloadNote(recorded, found),
     'Correct the flow, or record the session again if the change is intended.',
   ]
   return lines.join('\n')
@@ -193,18 +195,27 @@ function shortenedNote(turns: readonly RecordedTurn[]): string[] {
 }
 
 /** The failure of a replay with a hanging turn; `report` describes the hang. */
-export function replayHang(
-  { sessionId, flow, turns }: Recording,
-  { number, said }: RecordedTurn,
-  report: string,
-): string {
+export function replayHang({ sessionId, flow, turns }: Recording, turn: RecordedTurn, report: string): string {
   return [
-    `Session '${sessionId}' of flow '${flow}', replayed, hangs at turn ${number} of ${turns.length}.`,
+    `Session '${sessionId}' of flow '${flow}', replayed, hangs at turn ${turn.number} of ${turns.length}.`,
     '',
-    `  User: ${show(said)}`,
+    `  ${requestOf(turn)}`,
     '',
     report,
   ].join('\n')
+}
+
+/** What the turn was sent. */
+function requestOf({ said, event }: RecordedTurn): string {
+  return event === undefined ? `User: ${show(said)}` : `Event: ${eventText(event)}`
+}
+
+/** The advice if the cause may be that the payload of an event is not in the history. */
+function payloadNote({ number, event }: RecordedTurn, found: readonly Difference[]): string[] {
+  if (event === undefined || event.payload !== undefined || !found.some(({ what }) => what === 'reply')) return []
+  return [
+    `The history has no payload of this event: it had none, or one above 1 KiB. If it had one, name it: recordingOf(document, { payloads: { ${number}: ... } }).`,
+  ]
 }
 
 /** The advice if the cause may be that a step changes what its model says. */

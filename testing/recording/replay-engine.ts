@@ -10,6 +10,7 @@ import {
   type FlowRunInput,
   MemorySessionStore,
   type RuntimeModel,
+  type SendEventInput,
   type SessionDocument,
 } from '../../src/index.js'
 import { modelsOfPolicies } from '../conversation/world/conversation-engines.js'
@@ -58,6 +59,8 @@ export class ReplayEngine {
       ...options,
       flows,
       clock: this.#clock,
+      // The recording has the turns of the timers.
+      schedule: () => undefined,
       sessionStore: new MemorySessionStore({ clock: this.#clock }),
       generateId: (kind) => {
         if (kind === 'session') return recording.sessionId
@@ -70,10 +73,11 @@ export class ReplayEngine {
   }
 
   /** Runs a turn at the time at which it was recorded. Rejects if it hangs. */
-  async run(turn: RecordedTurn, input: FlowRunInput): Promise<ExecuteResult> {
+  async run(turn: RecordedTurn, input: FlowRunInput | SendEventInput): Promise<ExecuteResult> {
     this.#turn = turn
     await this.#clock.advance(Math.max(0, Date.parse(turn.at) - this.#clock.now()))
-    return this.#unlessHanging(this.#engine.execute(input), false)
+    const running = 'userMessage' in input ? this.#engine.execute(input) : this.#engine.sendEvent(input)
+    return this.#unlessHanging(running, false)
   }
 
   /** The session as it is stored now. */

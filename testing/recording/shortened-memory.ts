@@ -5,6 +5,7 @@
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
 import type { TurnMessages } from './recorded-turn.js'
+import { isSilent } from './whole-session.js'
 
 /** The messages of a session, and what was made up for those that are gone. */
 export interface RestoredMessages {
@@ -34,9 +35,12 @@ export function restoredMessages(
     return rest.length === 0 ? [] : [{ ...group, messages: rest }]
   })
   const shortened = new Set<number>()
-  const restored = document.history.flatMap(({ turn, step, message, reply, encoding }): TurnMessages[] => {
+  const restored = document.history.flatMap((entry): TurnMessages[] => {
+    const { turn, step, event, reply, encoding } = entry
+    const message = event === undefined ? entry.message : `Event: ${event.name}`
     const isOfModel = document.flow.steps[step]?.model !== undefined && encoding === undefined
-    if (!isOfModel || without.includes(turn) || groups.some((group) => group.turn === turn)) return []
+    if (!isOfModel || isSilent(entry) || without.includes(turn) || groups.some((group) => group.turn === turn))
+      return []
     const namespace = namespaceOf(document, turn, step)
     const kept = groups.find((group) => group.namespace === namespace)
     const isCutBefore = kept === undefined ? Object.hasOwn(summaries, namespace ?? '') : turn < kept.turn

@@ -70,7 +70,7 @@ function requireWholeMemory(document: SessionDocument, groups: readonly TurnMess
       refuse(document, `the messages of ${place} come after those of turn ${before.turn}.`)
     }
     before = group
-    const problem = groupProblem(group.messages)
+    const problem = groupProblem(group.messages, history[group.turn - 1]?.event !== undefined)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }
 }
@@ -81,6 +81,7 @@ function requireReplies(document: SessionDocument, groups: readonly TurnMessages
   for (const entry of history) {
     if (flow.steps[entry.step]?.model === undefined) continue
     if (named.includes(entry.turn) && !hasMessages(groups, entry.turn)) continue
+    if (isSilent(entry)) continue
     const text = rememberedText(entry)
     const isThere = groups.some(({ turn, messages }) => {
       const end = messages.at(-1)
@@ -92,6 +93,11 @@ function requireReplies(document: SessionDocument, groups: readonly TurnMessages
       `turn ${entry.turn} ended in model step '${entry.step}', and no namespace has its reply ${show(entry.reply, 60)}: messages are missing.`,
     )
   }
+}
+
+/** Whether a turn took an event, and said nothing. */
+export function isSilent({ event, reply }: SessionDocument['history'][number]): boolean {
+  return event !== undefined && reply === ''
 }
 
 /** Whether memory has anything of a turn: it has nothing of one that `onMessage` of the flow answered. */
@@ -116,7 +122,8 @@ function requireAttachments(document: SessionDocument): void {
 }
 
 /** What is wrong with the messages of one turn in one namespace. */
-function groupProblem(messages: readonly StoredMessage[]): string | undefined {
+function groupProblem(messages: readonly StoredMessage[], isOfEvent: boolean): string | undefined {
+  if (isOfEvent && isReplyToEvent(messages)) return undefined
   if (messages[0]?.role !== 'user') return 'they do not begin with what the user said'
   /** The calls that have no result yet. */
   const open: string[] = []
@@ -128,6 +135,11 @@ function groupProblem(messages: readonly StoredMessage[]): string | undefined {
   return (
     missingResult(open) ?? (messages.at(-1)?.role === 'user' ? 'they end with a message that has no answer' : undefined)
   )
+}
+
+/** Whether messages are what an event said without a model: a model would have been asked something. */
+function isReplyToEvent([first, ...more]: readonly StoredMessage[]): boolean {
+  return first?.role === 'assistant' && more.length === 0
 }
 
 /** Takes the calls whose results are in a tool message out of `open`. */
@@ -165,7 +177,7 @@ export function ownTextsOf(
   const isReply = ({ role }: StoredMessage): boolean => role === 'assistant'
   const replies = groups.flatMap(({ messages }) => messages.filter(isReply)).length
   const possible = groups.flatMap((group) => lastTextOf(document, group) ?? [])
-  const certain = possible.filter((text) => isOwnForCertain(document, text))
+  const certain = possible.filter((text) => isOwnForCertain(document, groups, text))
   const open = possible.filter((text) => !certain.includes(text) && !isModelForCertain(groups, text))
   const failed = failedAttempts ?? Math.max(0, modelCalls + certain.length - replies)
   const missing = replies - (modelCalls - failed) - certain.length
@@ -218,10 +230,16 @@ function lastTextOf(document: SessionDocument, { turn, namespace, messages }: Tu
   return text === rememberedText(entry) || text === entry.reply ? { turn, namespace, text } : undefined
 }
 
-/** If a turn ended in a step for which no model ever answered, or with bytes, the reply was the flow's. */
-function isOwnForCertain(document: SessionDocument, { turn, text }: LastText): boolean {
+/** If a turn ended in a step for which no model ever answered, or with bytes, or an event spoke, it was the flow. */
+function isOwnForCertain(
+  document: SessionDocument,
+  groups: readonly TurnMessages[],
+  { turn, namespace, text }: LastText,
+): boolean {
   const entry = document.history[turn - 1]
   if (entry === undefined) return false
+  const own = groups.find((group) => group.turn === turn && group.namespace === namespace)
+  if (own !== undefined && isReplyToEvent(own.messages)) return true
   const { steps } = document.flow
   const noModelEver = Object.hasOwn(steps, entry.step) && steps[entry.step]?.model === undefined
   return noModelEver || text !== entry.reply

@@ -36,9 +36,14 @@ Some words about it: free text, with **anything**.
   ])
   const [one, two] = readDocument(text, 'tables.scenario.md').scenarios
   expect(one?.events).toMatchObject([
-    { kind: 'turn', line: 11, text: 'Hello', expectations: [{ line: 12, expected: 'Good\nevening.\n\nAnd welcome.' }] },
+    {
+      kind: 'turn',
+      line: 11,
+      sent: { kind: 'user', text: 'Hello' },
+      expectations: [{ line: 12, expected: 'Good\nevening.\n\nAnd welcome.' }],
+    },
   ])
-  expect(two?.events).toMatchObject([{ kind: 'turn', line: 18, text: 'Bye' }])
+  expect(two?.events).toMatchObject([{ kind: 'turn', line: 18, sent: { kind: 'user', text: 'Bye' } }])
 })
 
 test('a heading may be closed', () => {
@@ -53,7 +58,7 @@ test('lines may be numbered or have any bullet, and a step may have any letters 
   )
   expect(scenarios[0]?.events).toMatchObject([
     {
-      text: 'a',
+      sent: { text: 'a' },
       expectations: [
         { kind: 'state', step: 'Größe', part: { b: 1 } },
         { kind: 'step', step: 'Größe' },
@@ -68,7 +73,7 @@ test('an indented line is text, with a backslash where it looks like a line of i
   const lines = 'User: a\nBot: Please:\n  Note: this\n  \\- Bot: that\n  \\## And\n  \\n\n> A note\n  with more'
   const { scenarios } = readDocument(`${beginning}## One\n${lines}`, 't.md')
   expect(scenarios[0]?.events).toMatchObject([
-    { text: 'a', expectations: [{ expected: 'Please:\nNote: this\n- Bot: that\n## And\n\\n' }] },
+    { sent: { text: 'a' }, expectations: [{ expected: 'Please:\nNote: this\n- Bot: that\n## And\n\\n' }] },
   ])
 })
 

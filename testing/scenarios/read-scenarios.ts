@@ -4,6 +4,7 @@
  */
 import { failureAt } from './scenario-failure.js'
 import {
+  type ActionLine,
   type ExpectationLine,
   type ModelLine,
   type Place,
@@ -12,10 +13,10 @@ import {
   unknownLineText,
 } from './scenario-lines.js'
 
-/** A message of the user, what models answer to it, and what is expected then. */
+/** A message of the user, an event or a time, what models answer to it, and what is expected then. */
 export interface ScenarioTurn extends Place {
   readonly kind: 'turn'
-  readonly text: string
+  readonly sent: Extract<ActionLine, { readonly kind: 'user' | 'event' | 'after' }>
   readonly model: (ModelLine & Place)[]
   readonly expectations: (ExpectationLine & Place)[]
 }
@@ -184,7 +185,9 @@ class DocumentReader {
   #addTo({ events, given, problems }: ScenarioText, line: ScenarioLine, place: Place): void {
     switch (line.kind) {
       case 'user':
-        events.push({ ...place, kind: 'turn', text: line.text, model: [], expectations: [] })
+      case 'event':
+      case 'after':
+        events.push({ ...place, kind: 'turn', sent: line, model: [], expectations: [] })
         return
       case 'wait':
       case 'restart':
@@ -223,8 +226,20 @@ function nothingChecked({ events }: ScenarioText): string | undefined {
   return 'The scenario checks nothing: it expects nothing. Write an expectation below a message, as in Bot: What is your name?'
 }
 
-/** The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. */
+/** `Event decision {"approved": true} by Ada`, `After 7 days`. */
+const withoutColon: readonly RegExp[] = [
+  /^(event)\s+(\S+(?:\s+(?:[{["\d-]|true\b|false\b|null\b|by\s)[\s\S]*)?)$/i,
+  /^(after)\s+(\d\S*\s\p{L}+)$/iu,
+]
+
+/**
+ * The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. `Event` and
+ * `After` need no colon.
+ */
 function partsOf(source: string): { readonly keyword: string; readonly text: string } {
+  const bare = source.replace(/^(?:[-*+•–—]|\d+[.)])\s*/, '').replaceAll('**', '')
+  const [, word, rest = ''] = withoutColon.map((pattern) => pattern.exec(bare)).find((found) => found !== null) ?? []
+  if (word !== undefined) return { keyword: word, text: rest.trim() }
   const [, keyword = '', text = ''] =
     /^(?:(?:[-*+•–—]|\d+[.)])\s*)?(?:\*\*)?(\p{L}[^:\n]*?)(?:\*\*)?\s*:(?:\*\*)?\s*([\s\S]*)$/u.exec(source) ?? []
   return { keyword, text: text.trim() }

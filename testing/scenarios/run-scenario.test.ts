@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
+  event,
   Flow,
   finish,
+  go,
   LogicStep,
   type ModelSelection,
   reply,
@@ -62,7 +64,7 @@ class ReadWish extends Step<{ guests?: number }, z.infer<typeof Wish>> {
 }
 
 class Desk extends Flow {
-  static override readonly id = 'Desk'
+  static override readonly id: string = 'Desk'
   override model(): ModelSelection {
     return { provider: 'any', name: 'any' }
   }
@@ -343,4 +345,84 @@ test('a suite refuses options that are unknown, missing or wrong, before it defi
   expect(suite({ ...right, test: 1 })).toThrow(
     'scenarioSuite: test must be the function test of the test runner; got 1.',
   )
+})
+
+describe('events and time', () => {
+  const day = 86_400_000
+  class Approval extends LogicStep {
+    static override readonly id = 'Approval'
+    override events() {
+      return [
+        event({
+          name: 'decision',
+          input: z.object({ approved: z.boolean() }),
+          execute: ({ approved }, turn) => finish(`${turn.event?.by ?? 'Nobody'} says ${approved ? 'yes' : 'no'}.`),
+        }),
+        event({ name: 'remind', after: day, execute: () => go(Think) }),
+        event({ name: 'expired', after: 7 * day, execute: () => finish('No decision came.') }),
+      ]
+    }
+    override run(turn: Turn) {
+      return reply(turn.entered ? 'I have asked your manager.' : 'Still waiting.')
+    }
+  }
+  class Think extends Step {
+    static override readonly id = 'Think'
+    override events() {
+      return [event({ name: 'expired', after: 7 * day, execute: () => Promise.reject(new Error('no mail')) })]
+    }
+  }
+  class Refund extends Desk {
+    static override readonly id: string = 'Refund'
+    override steps(): readonly StepConstructor[] {
+      return [Approval, Think]
+    }
+  }
+  const setup = { flow: Refund }
+  const begun = 'User: 100 EUR\nBot: I have asked your manager.'
+
+  test.each([
+    ['Event decision {"approved": true} by Ada Meier', 'Ada Meier says yes.'],
+    ['- **Event** decision {"approved": false} by Ada Meier', 'Ada Meier says no.'],
+    ['- Event: decision {"approved":\n  true}', 'Nobody says yes.'],
+  ])('%s', async (line, said) => {
+    await run(`${begun}\n${line}\nBot: ${said}\nCompleted: yes`, setup)
+  })
+
+  test('pass', async () => {
+    await run(`${begun}\nAfter 1 day\nModel: Shall I ask again?\nBot: Shall I ask again?\nStep: Think`, setup)
+    await run(
+      `${begun}\nAfter: 12 hours\n1. After 0.5 days\nModel: Hm.\nBot: Hm.\nAfter 1 week\nFails: FLOW_ERROR`,
+      setup,
+    )
+    await run(`${begun}\nWait: 23 hours\nUser: Well?\nBot: Still waiting.`, setup)
+  })
+
+  test.each([
+    [
+      'Event approved',
+      "tables.scenario.md:6: Event approved\nThe turn of event 'approved' failed with EVENT_NOT_TAKEN: ",
+      'Its events now: decision, remind, expired.',
+    ],
+    ['After 1 hour\nBot: Hello', 'tables.scenario.md:7: Bot: Hello\nNo timer came due in this time', ''],
+    ['After 1 day', 'tables.scenario.md:6: After 1 day\n', 'The model is asked once more than the scenario says'],
+    ['After 1 day\nModel: Hm.\nAfter 7 days', 'tables.scenario.md:8: After 7 days\n', 'no mail'],
+    ['Event decision {approved: true}', 'The line cannot be read: what comes with the event is not valid JSON: ', ''],
+    [
+      'After: lunch',
+      'The line cannot be read: it needs a number and a unit: seconds, minutes, hours, days or weeks, as in After 20 minutes',
+      '',
+    ],
+    ['After lunch', "Write a colon after 'After'.", ''],
+  ])('fail: %s', async (lines, first, more) => {
+    const { message } = await failureOf(`${begun}\n${lines}`, setup)
+    expect(message).toContain(first)
+    expect(message).toContain(more)
+  })
+
+  test('are not looked for in the text above the scenarios', async () => {
+    const text =
+      '# Tables\nSetup: ./x.js\nEvent handling is tested here.\nAfter the storm, a calm.\n## One\nUser: Hello\nBot: x'
+    expect(readScenarios(text, file).scenarios).toHaveLength(1)
+  })
 })

@@ -103,14 +103,20 @@ async function runEvent(event: ScenarioEvent, running: Running): Promise<void> {
 async function runTurn(turn: ScenarioTurn, running: Running): Promise<void> {
   const { conversation, model, at } = running
   model.begin(turn.model)
-  const { success } = await conversation.say(turn.text).catch((error: unknown) =>
+  const success = await send(turn, conversation).catch((error: unknown) =>
     at(model.wrong ?? turn, () => {
       throw error
     }),
   )
+  const [first] = turn.expectations
+  if (success === undefined && first !== undefined) {
+    await at(first, () =>
+      conversation.fail('No timer came due in this time: nothing happened that this line could check.'),
+    )
+  }
   const failure = turn.expectations.find(({ kind }) => kind === 'failure')
   const code = failure?.kind === 'failure' ? failure.code : undefined
-  if (!success && code === undefined) await at(turn, () => conversation.expectReply(/(?:)/))
+  if (success === false && code === undefined) await at(turn, () => conversation.expectReply(/(?:)/))
   // The code comes first: it says why the reply is what it is.
   const others = turn.expectations.filter((line) => line !== failure)
   for (const line of failure === undefined ? others : [failure, ...others])
@@ -121,6 +127,14 @@ async function runTurn(turn: ScenarioTurn, running: Running): Promise<void> {
       'The model was not asked for this answer. Take the line out, or find out why the flow asks no model here.'
     await at(left, () => conversation.fail(problem))
   }
+}
+
+/** Sends what the turn says. Returns whether it succeeded; `undefined` if no turn ran. */
+async function send({ sent }: ScenarioTurn, conversation: Conversation): Promise<boolean | undefined> {
+  if (sent.kind === 'user') return (await conversation.say(sent.text)).success
+  if (sent.kind === 'after') return (await conversation.advance(sent.ms)).at(-1)?.success
+  const { name, payload, by } = sent
+  return (await conversation.sendEvent(name, payload, by === undefined ? {} : { by })).success
 }
 
 /** Checks one line of what is expected. */

@@ -17,6 +17,8 @@ export interface Place {
 export type ActionLine =
   | { readonly kind: 'user'; readonly text: string }
   | { readonly kind: 'given'; readonly phrase: string }
+  | { readonly kind: 'event'; readonly name: string; readonly payload?: JsonValue; readonly by?: string }
+  | { readonly kind: 'after'; readonly ms: number }
   | { readonly kind: 'wait'; readonly ms: number }
   | { readonly kind: 'restart' }
 
@@ -46,6 +48,8 @@ type Reader = (text: string, argument: string) => ScenarioLine | string
 const readers: Readonly<Record<string, Reader>> = {
   given: (phrase) => ({ kind: 'given', phrase }),
   user: (text) => ({ kind: 'user', text }),
+  event: readEvent,
+  after: (text) => readTime('after', text),
   model: (text) => ({ kind: 'model', text }),
   'model calls': readCall,
   bot: (text) => readReply(text),
@@ -59,13 +63,26 @@ const readers: Readonly<Record<string, Reader>> = {
       ? { kind: 'completed' }
       : `it can only be "Completed: yes". To expect that it goes on, name the step.`,
   fails: readFailure,
-  wait: readWait,
+  wait: (text) => readTime('wait', text),
   server: (text) => (text === 'restarts' ? { kind: 'restart' } : 'it can only be "Server: restarts".'),
 }
 
 /** The words before the colon, as they are written. */
 const knownWords: readonly string[] = [
-  ...['Given', 'User', 'Model', 'Model calls', 'Bot', 'Bot mentions', 'Bot means', 'Step', 'State of <step>', 'Tools'],
+  ...[
+    'Given',
+    'User',
+    'Event',
+    'After',
+    'Model',
+    'Model calls',
+    'Bot',
+    'Bot mentions',
+    'Bot means',
+    'Step',
+    'State of <step>',
+    'Tools',
+  ],
   ...['Completed', 'Fails', 'Wait', 'Server'],
 ]
 
@@ -115,6 +132,18 @@ function readReply(text: string): ScenarioLine | string {
   return { kind: 'reply', expected: pattern ?? unescaped(text) }
 }
 
+/** `decision {"approved": true} by Ada Meier`: the payload and the sender may be left out. */
+function readEvent(text: string): ScenarioLine | string {
+  const [, name = '', json = '', by = ''] = /^(\S+)\s*([\s\S]*?)(?:(?<=\s)by ([^"{}[\]]+))?$/.exec(text) ?? []
+  const sender = by === '' ? {} : { by: by.trim() }
+  if (json.trim() === '') return { kind: 'event', name, ...sender }
+  try {
+    return { kind: 'event', name, payload: JSON.parse(json), ...sender }
+  } catch (error) {
+    return `what comes with the event is not valid JSON: ${(error as Error).message}. Write it as in Event decision {"approved": true} by Ada`
+  }
+}
+
 function readCall(text: string): ScenarioLine | string {
   const [, tool = '', input = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? []
   if (input === '') return { kind: 'model calls', tool, input: {} }
@@ -161,17 +190,23 @@ function expectedValueOf(text: string): { readonly value: unknown } | { readonly
   }
 }
 
-const units: Readonly<Record<string, number>> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+const units: Readonly<Record<string, number>> = {
+  second: 1000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
+}
 /** About 100 years: the dates that a clock can show have an end. */
 const longestWaitDays = 36_500
 
-function readWait(text: string): ScenarioLine | string {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) (second|minute|hour|day)s?$/.exec(text) ?? []
+function readTime(kind: 'after' | 'wait', text: string): ScenarioLine | string {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) (second|minute|hour|day|week)s?$/.exec(text) ?? []
   const ms = Number(number) * (units[unit] ?? 0)
   if (ms > longestWaitDays * 86_400_000) return `the longest wait is ${longestWaitDays} days.`
   return ms > 0
-    ? { kind: 'wait', ms }
-    : 'it needs a number and a unit: seconds, minutes, hours or days, as in Wait: 20 minutes'
+    ? { kind, ms }
+    : `it needs a number and a unit: seconds, minutes, hours, days or weeks, as in ${kind === 'wait' ? 'Wait:' : 'After'} 20 minutes`
 }
 
 /**

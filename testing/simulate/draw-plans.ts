@@ -10,6 +10,8 @@ export interface PlanOptions {
   readonly faults: boolean
   readonly restarts: boolean
   readonly together: boolean
+  /** Whether the flow takes events. */
+  readonly events: boolean
 }
 
 type FastCheck = typeof import('fast-check')
@@ -40,6 +42,18 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
     speech,
     fault: options.faults ? fc.option(fault, { nil: undefined, freq: 4 }) : noFault,
   })
+  const event: Arbitrary<PlannedAction> = fc.record({
+    kind: fc.constant('event' as const),
+    choice: fc.nat(999),
+    speech,
+    fault: options.faults ? fc.option(fault, { nil: undefined, freq: 4 }) : noFault,
+  })
+  const hour = 3_600_000
+  const time: Arbitrary<PlannedAction> = fc.record({
+    kind: fc.constant('time' as const),
+    jump: fc.constantFrom('timer' as const, hour, 24 * hour, 7 * 24 * hour),
+    speech,
+  })
   const restart: Arbitrary<PlannedAction> = fc.constant({ kind: 'restart' })
   const delay = fc.constantFrom(0, 10, 20)
   const together: Arbitrary<PlannedAction> = fc.record({
@@ -51,8 +65,16 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
   const action = fc.oneof(
     { withCrossShrink: true },
     { weight: 8, arbitrary: say },
+    ...(options.events
+      ? [
+          { weight: 7, arbitrary: event },
+          { weight: 4, arbitrary: time },
+        ]
+      : []),
     ...(options.restarts ? [{ weight: 1, arbitrary: restart }] : []),
     ...(options.together ? [{ weight: 1, arbitrary: together }] : []),
   )
-  return fc.record({ actions: fc.array(action, { minLength: 1, maxLength: options.maxActions, size: 'max' }) })
+  const actions = fc.array(action, { minLength: 1, maxLength: options.maxActions, size: 'max' })
+  // With fast-check's bias to small values, conversations would end before an event, and the last ones would be rare.
+  return fc.record({ actions: options.events ? fc.noBias(actions) : actions })
 }

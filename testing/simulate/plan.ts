@@ -39,6 +39,16 @@ export type PlannedAction =
   | { readonly kind: 'say'; readonly speech: PlannedSpeech; readonly fault: PlannedFault | undefined }
   | { readonly kind: 'restart' }
   | {
+      readonly kind: 'event'
+      /** The event's place in the list of those that are taken then, before it is cut to its length. */
+      readonly choice: number
+      /** Its random numbers: those of the payload, and of the model. */
+      readonly speech: PlannedSpeech
+      readonly fault: PlannedFault | undefined
+    }
+  /** Milliseconds that pass; `'timer'`: up to the next timer. */
+  | { readonly kind: 'time'; readonly jump: number | 'timer'; readonly speech: PlannedSpeech }
+  | {
       readonly kind: 'together'
       readonly speeches: readonly [PlannedSpeech, PlannedSpeech]
       /** Whether the second message goes to another engine over the same data. */

@@ -59,22 +59,24 @@ export class Promises {
     return undefined
   }
 
-  #failedForNothing({ said, success, code, reply, disturbed, together }: SimulatedTurn): Violation | undefined {
+  #failedForNothing(turn: SimulatedTurn): Violation | undefined {
+    const { success, code, reply, disturbed, together } = turn
     if (success || disturbed || (code !== undefined && this.#mayFail.includes(code))) return undefined
     // Two engines: one of them was late.
     if (together && code === 'SESSION_CONFLICT') return undefined
     return {
       promise: 'a turn fails only because of a fault',
-      text: `The turn ${show(said)} failed with ${code} without a fault of the store: ${reply}\nIf that is meant: simulate(..., { mayFail: ['${code}'] }).`,
+      text: `The turn ${named(turn)} failed with ${code} without a fault of the store: ${reply}\nIf that is meant: simulate(..., { mayFail: ['${code}'] }).`,
     }
   }
 
-  #continued({ said, session, success }: SimulatedTurn): Violation | undefined {
+  #continued(turn: SimulatedTurn): Violation | undefined {
+    const { session, success } = turn
     const turns = this.#completed.get(session)
     if (!success || turns === undefined) return undefined
     return {
       promise: 'a completed session never continues',
-      text: `The turn ${show(said)} was answered in session '${session}', which was completed in turn ${turns}.`,
+      text: `The turn ${named(turn)} was answered in session '${session}', which was completed in turn ${turns}.`,
     }
   }
 
@@ -92,10 +94,12 @@ export class Promises {
   }
 }
 
-function notCommitted(
-  { said, turnId, reply, session, success, completed }: SimulatedTurn,
-  documents: ReadonlyMap<string, SessionDocument>,
-): Violation | undefined {
+function named({ said, event }: SimulatedTurn): string {
+  return event === undefined ? show(said) : `of event '${event}'`
+}
+
+function notCommitted(turn: SimulatedTurn, documents: ReadonlyMap<string, SessionDocument>): Violation | undefined {
+  const { turnId, reply, session, success, completed } = turn
   if (!success) return undefined
   const promise = 'every reply is committed'
   const document = documents.get(session)
@@ -107,13 +111,13 @@ function notCommitted(
         : `what is stored has ${count(document.history.length, 'other turn')}`
     return {
       promise,
-      text: `The turn ${show(said)} was answered with ${show(reply)}, and ${stored} (session '${session}').`,
+      text: `The turn ${named(turn)} was answered with ${show(reply)}, and ${stored} (session '${session}').`,
     }
   }
   if (!completed || document?.runStatus === 'completed') return undefined
   return {
     promise,
-    text: `The turn ${show(said)} was answered as the last one, and session '${session}' is stored as '${document?.runStatus}'.`,
+    text: `The turn ${named(turn)} was answered as the last one, and session '${session}' is stored as '${document?.runStatus}'.`,
   }
 }
 

@@ -3,10 +3,11 @@
  * `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what holds for every flow.
  */
 
-import type { FlowConstructor, SessionStore } from '../../src/index.js'
+import { Flow, type FlowConstructor, LogicStep, type SessionStore, type StepConstructor } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { shownValue } from '../../src/util/shown-value.js'
 import { thrownText } from '../expectations/author-frames.js'
+import { codeOf } from '../expectations/code-of.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isListOf } from '../expectations/value-kinds.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
@@ -22,6 +23,7 @@ const optionNames: OptionNames<SimulateOptions> = {
   actors: true,
   invariants: true,
   model: true,
+  payloads: true,
   maxActions: true,
   faults: true,
   restarts: true,
@@ -40,7 +42,14 @@ const optionNames: OptionNames<SimulateOptions> = {
 /** Runs a simulation, and rejects as documented at `simulate`. */
 export async function runSimulation(flow: FlowConstructor, options: SimulateOptions): Promise<SimulationResult> {
   const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
-  const { actors = [anyone], invariants = {}, mayFail = [], tools = {}, hangAfterMs = defaultHangAfterMs } = options
+  const {
+    actors = [anyone],
+    invariants = {},
+    payloads = {},
+    mayFail = [],
+    tools = {},
+    hangAfterMs = defaultHangAfterMs,
+  } = options
   checkOptionNames('simulate', options, optionNames)
   checkDoubles(tools)
   checkNumber('simulate', 'hangAfterMs', hangAfterMs)
@@ -48,10 +57,10 @@ export async function runSimulation(flow: FlowConstructor, options: SimulateOpti
   if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
   const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
   const fc = await fastCheck()
-  const plans = plansOf(fc, { maxActions, faults, restarts, together })
-  const worldOptions = { ...options, actors, invariants, mayFail, model, wrapStore, hangAfterMs }
-  const offered = new Set<string>()
-  const result = { conversations: 0, turns: 0, disturbed: 0, together: 0, completed: 0 }
+  const plans = plansOf(fc, { maxActions, faults, restarts, together, events: takesEvents(flow) })
+  const worldOptions = { ...options, actors, invariants, payloads, mayFail, model, wrapStore, hangAfterMs }
+  const seen = { offered: new Set<string>(), unsent: new Set<string>() }
+  const result = { conversations: 0, turns: 0, disturbed: 0, together: 0, events: 0, completed: 0 }
   for (const seed of seedList) {
     let failed: Failed | undefined
     let shrunk = -1
@@ -60,7 +69,7 @@ export async function runSimulation(flow: FlowConstructor, options: SimulateOpti
       if (failed?.world?.isHanging === true) return true
       const played = await play(() => new SimulatedWorld(flow, worldOptions), plan)
       if (played.failed === undefined) {
-        if (failed === undefined) add(result, played.world, offered)
+        if (failed === undefined) add(result, played.world, seen)
         return true
       }
       // The last one that fails is the shortest.
@@ -76,8 +85,29 @@ export async function runSimulation(flow: FlowConstructor, options: SimulateOpti
     // What fast-check itself threw.
     if (run.failed) throw new ExpectationError(`Seed ${seed} cannot be simulated.`, { cause: run.errorInstance })
   }
-  requireOffered(Object.keys(tools), offered)
+  requireOffered(Object.keys(tools), seen.offered)
+  requirePayloads(seen.unsent)
   return result
+}
+
+/** Whether a flow or one of its steps has outside events. */
+function takesEvents(flowClass: FlowConstructor): boolean {
+  try {
+    const flow = new flowClass()
+    const isOverridden = (step: StepConstructor): boolean => new step().events !== LogicStep.prototype.events
+    return flow.events !== Flow.prototype.events || flow.steps().some(isOverridden)
+  } catch {
+    // The first conversation fails with the reason.
+    return false
+  }
+}
+
+function requirePayloads(unsent: ReadonlySet<string>): void {
+  const [first] = unsent
+  if (first === undefined) return
+  throw new ExpectationError(
+    `The simulation never sent these events, because they have an input: ${list(unsent)}.\nMake their payloads: simulate(..., { payloads: { ${codeOf(first)}: (pick) => ... } }).`,
+  )
 }
 
 function requireOffered(doubles: readonly string[], offered: ReadonlySet<string>): void {
@@ -150,13 +180,15 @@ async function fastCheck(): Promise<typeof import('fast-check')> {
 
 function add(
   result: { -readonly [Key in keyof SimulationResult]: number },
-  { transcript, tools }: SimulatedWorld,
-  offered: Set<string>,
+  { transcript, tools, unsent }: SimulatedWorld,
+  seen: { readonly offered: Set<string>; readonly unsent: Set<string> },
 ): void {
   result.conversations++
-  for (const name of tools.offered) offered.add(name)
-  for (const { disturbed, together, completed, success } of transcript) {
+  for (const name of tools.offered) seen.offered.add(name)
+  for (const name of unsent) seen.unsent.add(name)
+  for (const { event, disturbed, together, completed, success } of transcript) {
     result.turns++
+    if (event !== undefined) result.events++
     if (disturbed) result.disturbed++
     if (together) result.together++
     if (completed && success) result.completed++

@@ -1,5 +1,5 @@
 /** What `simulate` takes, and what it returns. */
-import type { FlowErrorCode, ModelRequest, SessionStore } from '../../src/index.js'
+import type { FlowErrorCode, JsonValue, ModelRequest, SessionStore } from '../../src/index.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { Actor, ActorView } from './plan.js'
 import type { Invariant, SimulationSurroundings } from './simulated-turn.js'
@@ -14,6 +14,12 @@ export interface SimulateOptions extends SimulationSurroundings {
   readonly invariants?: Readonly<Record<string, Invariant>>
   /** The answers of models. Draw with `pick`, or a seed would not repeat them. Default: always `'All right.'`. */
   readonly model?: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
+  /**
+   * Makes the payload of each event that has an `input`, by its name: `{ decision: (pick) => ({ approved: pick([true,
+   * false]) }) }`. A flow with events gets them between messages, and time passes up to its timers. Default: none, so
+   * that an event with an `input` is never sent, and the simulation fails for that.
+   */
+  readonly payloads?: Readonly<Record<string, (pick: ActorView['pick']) => JsonValue>>
   /** The maximum number of turns and restarts in one conversation. Default 8. */
   readonly maxActions?: number
   /** Whether the store sometimes fails: before or after a call took effect, or by a rival's write. Default `true`. */
@@ -44,6 +50,8 @@ export interface SimulationResult {
   readonly disturbed: number
   /** Turns that ran at the same time as another one. */
   readonly together: number
+  /** Turns that took an event, of the application or of the clock. */
+  readonly events: number
   /** Turns that completed a session. */
   readonly completed: number
 }

@@ -395,6 +395,7 @@ describe('the code that is printed', () => {
       invariants: {},
       model: () => '',
       mayFail: [],
+      payloads: {},
       services: undefined,
       wrapStore: (store) => store,
       hangAfterMs: 2000,

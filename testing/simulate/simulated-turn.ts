@@ -3,6 +3,7 @@ import type {
   ExecuteResult,
   FlowErrorCode,
   FlowServices,
+  JsonValue,
   SessionDocument,
   StateOf,
   StepConstructor,
@@ -25,7 +26,10 @@ export interface SimulationSurroundings
 
 /** One turn of a simulated conversation. @inline */
 export interface SimulatedTurn {
+  /** The message; empty if the turn took an event. */
   readonly said: string
+  /** The name of the event; absent if there was none. */
+  readonly event?: string
   /** The ID of the turn, as in the history of the session. */
   readonly turnId: string
   /** The session to which the message was sent; `''` for a new one. */
@@ -65,6 +69,15 @@ export type PlayedAction =
       readonly faults: readonly PlannedFault[]
       readonly code: FlowErrorCode | undefined
     }
+  | {
+      readonly kind: 'event'
+      readonly name: string
+      readonly payload: JsonValue | undefined
+      readonly faults: readonly PlannedFault[]
+      readonly code: FlowErrorCode | undefined
+    }
+  /** `code`: of the last turn that the clock began. */
+  | { readonly kind: 'time'; readonly ms: number; readonly code: FlowErrorCode | undefined }
   | { readonly kind: 'restart' }
   | {
       readonly kind: 'together'
@@ -78,7 +91,7 @@ export function turnOf(
   said: string,
   to: string,
   { response, error }: ExecuteResult,
-  more: Pick<SimulatedTurn, 'turnId' | 'disturbed' | 'together'>,
+  more: Pick<SimulatedTurn, 'turnId' | 'event' | 'disturbed' | 'together'>,
 ): SimulatedTurn {
   const { success, completed, message, session } = response
   return { said, to, success, completed, reply: message, session, ...(error ? { code: error.code } : {}), ...more }

@@ -9,14 +9,17 @@ import {
   FlowEngine,
   type FlowEngineOptions,
   type FlowErrorCode,
+  type FlowEvent,
   type FlowLogger,
   type FlowRunInput,
+  type JsonValue,
   MemorySessionStore,
   type ModelRequest,
   type SessionDocument,
   type SessionStore,
   type StepConstructor,
 } from '../../src/index.js'
+import { playTimers, timersOf } from '../conversation/turns/timers.js'
 import type { IdKind } from '../conversation/world/conversation-data.js'
 import { fixedRandom, modelsOfPolicies } from '../conversation/world/conversation-engines.js'
 import { ConversationWorld } from '../conversation/world/conversation-world.js'
@@ -27,7 +30,15 @@ import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import { type Actor, type ActorView, type Plan, type PlannedAction, type PlannedSpeech, picker } from './plan.js'
+import {
+  type Actor,
+  type ActorView,
+  type Plan,
+  type PlannedAction,
+  type PlannedFault,
+  type PlannedSpeech,
+  picker,
+} from './plan.js'
 import { Promises, type Violation } from './promises.js'
 import {
   type Invariant,
@@ -37,11 +48,17 @@ import {
   turnOf,
 } from './simulated-turn.js'
 
+/** A turn that runs alone, without its outcome. */
+type SentAlone =
+  | Pick<Extract<PlayedAction, { kind: 'say' }>, 'kind' | 'said'>
+  | Pick<Extract<PlayedAction, { kind: 'event' }>, 'kind' | 'name' | 'payload'>
+
 /** What all conversations of a simulation share. */
 export interface WorldOptions extends SimulationSurroundings {
   readonly actors: readonly Actor[]
   readonly invariants: Readonly<Record<string, Invariant>>
   readonly model: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
+  readonly payloads: Readonly<Record<string, (pick: ActorView['pick']) => JsonValue>>
   readonly mayFail: readonly FlowErrorCode[]
   readonly wrapStore: (store: SessionStore) => SessionStore
   readonly hangAfterMs: number
@@ -55,6 +72,8 @@ export class SimulatedWorld {
   readonly script: ScriptedReply[] = []
   /** The providers that the flow names. */
   readonly providers: Set<string> = new Set()
+  /** The events that were not sent, because they need a payload. */
+  readonly unsent: Set<string> = new Set()
   /** Whether it could not go on because a turn or an invariant hangs. */
   isHanging = false
   readonly #flow: FlowConstructor
@@ -65,8 +84,8 @@ export class SimulatedWorld {
   readonly #input: Pick<FlowRunInput, 'config' | 'owner'>
   #sessionId = ''
   #ids = 0
-  /** The last turn that an engine made an ID for. */
-  #turnId = ''
+  /** The IDs of turns that the engines made, in their order. */
+  readonly #turnIds: string[] = []
   #modelPick: ActorView['pick'] = picker([])
 
   constructor(flow: FlowConstructor, options: WorldOptions) {
@@ -131,24 +150,94 @@ export class SimulatedWorld {
       await this.#world.engines.stop().catch(() => undefined)
       this.played.push({ kind: 'restart' })
     } else if (action.kind === 'together') await this.#together(action, store)
+    else if (action.kind === 'time') await this.#time(action)
+    else if (action.kind === 'event') await this.#event(action, store)
     else {
       const said = this.#say(action.speech)
-      const to = this.#sessionId
-      if (action.fault !== undefined) store.inject(action.fault)
       const { engine } = await this.#world.engines.open()
-      const { turnId, executing } = this.#execute(engine, said, to)
-      let result: ExecuteResult | undefined
-      try {
-        result = await this.#world.driver.drive(executing)
-      } finally {
-        const struck = store.journal.filter(({ fault }) => fault !== undefined).length
-        store.heal()
-        const faults = action.fault === undefined || struck === 0 ? [] : [{ ...action.fault, times: struck }]
-        if (result !== undefined) {
-          this.#answered([turnOf(said, to, result, { turnId, disturbed: struck > 0, together: false })])
-        }
-        this.played.push({ kind: 'say', said, faults, code: result?.error?.code })
+      const execute = (): Promise<ExecuteResult> => this.#execute(engine, said, this.#sessionId).executing
+      await this.#alone({ kind: 'say', said }, action.fault, store, execute)
+    }
+  }
+
+  /** Runs one turn, with a fault of the store. */
+  async #alone(
+    sent: SentAlone,
+    fault: PlannedFault | undefined,
+    store: FakeSessionStore,
+    execute: () => Promise<ExecuteResult>,
+  ): Promise<void> {
+    const to = this.#sessionId
+    if (fault !== undefined) store.inject(fault)
+    let result: ExecuteResult | undefined
+    try {
+      result = await this.#world.driver.drive(execute())
+    } finally {
+      const struck = store.journal.filter((entry) => entry.fault !== undefined).length
+      store.heal()
+      const faults = fault === undefined || struck === 0 ? [] : [{ ...fault, times: struck }]
+      if (result !== undefined) {
+        const [said, event] = sent.kind === 'say' ? [sent.said, {}] : ['', { event: sent.name }]
+        const turnId = this.#turnIds.at(-1) ?? ''
+        this.#answered([turnOf(said, to, result, { turnId, ...event, disturbed: struck > 0, together: false })])
       }
+      this.played.push({ ...sent, faults, code: result?.error?.code })
+    }
+  }
+
+  /** Sends one of the events that are taken now. */
+  async #event(action: Extract<PlannedAction, { kind: 'event' }>, store: FakeSessionStore): Promise<void> {
+    const { payloads } = this.#options
+    const { engine } = await this.#world.engines.open()
+    const events = this.#declaredIn(await this.#world.engines.load(this.#sessionId))
+    const event = events[action.choice % events.length]
+    if (event === undefined) return
+    const { name, input } = event
+    const make = payloads[name]
+    if (input !== undefined && make === undefined) {
+      this.unsent.add(name)
+      return
+    }
+    this.#modelPick = picker(action.speech.modelPicks)
+    const payload = make?.(picker(action.speech.picks))
+    const sent = { sessionId: this.#sessionId, event: name, ...(payload === undefined ? {} : { payload }) }
+    await this.#alone({ kind: 'event', name, payload }, action.fault, store, () => engine.sendEvent(sent))
+  }
+
+  /** The events that the step and the flow take now. */
+  #declaredIn(document: SessionDocument | undefined): readonly FlowEvent[] {
+    const step = document?.runStatus === 'running' ? document.flow.currentStep : null
+    if (step === null) return []
+    return [step, this.#flow.id].flatMap((owner) => this.#world.declared.get(owner) ?? [])
+  }
+
+  /** Lets time pass, and plays the timers that come due on the way, up to a number of them. */
+  async #time({ jump, speech }: Extract<PlannedAction, { kind: 'time' }>): Promise<void> {
+    const { clock, driver, engines } = this.#world
+    this.#modelPick = picker(speech.modelPicks)
+    const to = this.#sessionId
+    const load = (): Promise<SessionDocument | undefined> => engines.load(to)
+    const [first] = timersOf(await load())
+    const ms = jump === 'timer' ? Math.max(0, (first?.at ?? clock.now()) - clock.now()) : jump
+    const start = clock.monotonic()
+    const turns: SimulatedTurn[] = []
+    const play = async (due: readonly string[]): Promise<void> => {
+      const { engine } = await engines.open()
+      const before = this.#turnIds.length
+      const { results } = await driver.drive(engine.wake({ sessionId: to }))
+      const ids = this.#turnIds.slice(before)
+      const history = (await load())?.history ?? []
+      for (const [index, result] of results.entries()) {
+        const turnId = ids[index] ?? ''
+        const event = history.find(({ id }) => id === turnId)?.event?.name ?? due[index] ?? ''
+        turns.push(turnOf('', to, result, { turnId, event, disturbed: false, together: false }))
+      }
+    }
+    try {
+      await playTimers(ms, { clock, advance: (left) => clock.advance(left), load, play })
+    } finally {
+      this.#answered(turns)
+      this.played.push({ kind: 'time', ms: clock.monotonic() - start, code: turns.at(-1)?.code })
     }
   }
 
@@ -196,6 +285,7 @@ export class SimulatedWorld {
       flows: [flow],
       sessionStore,
       clock: this.#world.clock,
+      schedule: () => undefined,
       random: fixedRandom,
       generateId: (kind) => this.#newId(kind),
     })
@@ -224,14 +314,14 @@ export class SimulatedWorld {
     userMessage: string,
     sessionId: string,
   ): { readonly turnId: string; readonly executing: Promise<ExecuteResult> } {
-    this.#turnId = ''
+    const before = this.#turnIds.length
     const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId, ...this.#input })
-    return { turnId: this.#turnId, executing }
+    return { turnId: this.#turnIds[before] ?? '', executing }
   }
 
   #newId(kind: IdKind): string {
     const id = `${kind}-${++this.#ids}`
-    if (kind === 'turn') this.#turnId = id
+    if (kind === 'turn') this.#turnIds.push(id)
     return id
   }
 

@@ -36,15 +36,24 @@ export function testCode(actions: readonly PlayedAction[], options: TestCodeOpti
 
 function actionCode(action: PlayedAction, isLast: boolean, options: TestCodeOptions): string[] {
   if (action.kind === 'restart') return ['await conversation.restart()']
-  if (action.kind === 'say') {
+  if (action.kind !== 'together') {
     return [
-      ...action.faults.map(faultCode),
-      `await conversation.say(${codeOf(action.said)})`,
+      ...(action.kind === 'time' ? [] : action.faults.map(faultCode)),
+      `await conversation.${callCode(action)}`,
       // The last turn is the one at fault.
       ...(action.code === undefined || isLast ? [] : [`conversation.expectError('${action.code}')`]),
     ]
   }
   return togetherCode(action, options)
+}
+
+function callCode(action: Extract<PlayedAction, { kind: 'say' | 'event' | 'time' }>): string {
+  if (action.kind === 'say') return `say(${codeOf(action.said)})`
+  if (action.kind === 'time') return `advance(${action.ms})`
+  return `sendEvent(${[action.name, action.payload]
+    .filter((part) => part !== undefined)
+    .map(codeOf)
+    .join(', ')})`
 }
 
 function faultCode({ operation, effect, times }: PlannedFault): string {

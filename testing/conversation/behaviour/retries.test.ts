@@ -440,7 +440,8 @@ describe('an effect that ran once', () => {
 })
 
 describe('a misspelt option of a message', () => {
-  const names = 'key, sessionId, attachments, config, owner, serverContext, requestId, signal, hideFlow, waitUntil'
+  const names =
+    'key, sessionId, attachments, config, owner, serverContext, requestId, signal, hideFlow, waitUntil, whenEnded, event'
 
   test.each<[string, (conversation: Conversation) => unknown]>([
     [

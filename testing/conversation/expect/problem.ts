@@ -1,7 +1,7 @@
 /** The problem of a turn, in words. Every expectation returns one, or nothing; the conversation throws it. */
 import { causesText, thrownText } from '../../expectations/author-frames.js'
-import { ExpectationError, show } from '../../expectations/expectation-error.js'
-import type { ConversationTurn } from '../turns/conversation-turn.js'
+import { ExpectationError } from '../../expectations/expectation-error.js'
+import { type ConversationTurn, shownSaid } from '../turns/conversation-turn.js'
 
 /** A problem, and the two differing values, if there are two. */
 export interface Problem {
@@ -15,7 +15,8 @@ export interface Problem {
 }
 
 /** The problem of an unexpectedly failed turn. @param what - The name of what failed. Default: the turn. */
-export function failureOf({ said, reply }: ConversationTurn, what = `The turn ${show(said, 60)}`): Problem | undefined {
+export function failureOf(turn: ConversationTurn, what = `The turn ${shownSaid(turn)}`): Problem | undefined {
+  const { reply } = turn
   if (reply.success) return undefined
   const { error } = reply
   return {
@@ -31,9 +32,10 @@ export function failureInstead(turn: ConversationTurn, wanted: string, expected?
 }
 
 /** The problem of a turn after which the session could not be read, for expectations that need the session. */
-export function unreadProblem({ said, unread }: ConversationTurn): Problem | undefined {
+export function unreadProblem(turn: ConversationTurn): Problem | undefined {
+  const { unread } = turn
   if (unread === undefined) return undefined
   const { error } = unread
   const why = ExpectationError.isInstance(error) ? error.message : `The store threw ${thrownText(error)}`
-  return { text: `The session could not be read after the turn ${show(said, 60)}. ${why}`, cause: error }
+  return { text: `The session could not be read after the turn ${shownSaid(turn)}. ${why}`, cause: error }
 }

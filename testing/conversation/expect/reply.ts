@@ -4,7 +4,7 @@ import { causesText } from '../../expectations/author-frames.js'
 import { unknownCodeText } from '../../expectations/error-codes.js'
 import { fits, show } from '../../expectations/expectation-error.js'
 import { isObject } from '../../expectations/value-kinds.js'
-import type { ConversationTurn } from '../turns/conversation-turn.js'
+import { type ConversationTurn, shownSaid } from '../turns/conversation-turn.js'
 import { failureInstead, failureOf, type Problem } from './problem.js'
 
 /** A Standard Schema (Zod, Valibot, ArkType). @inline */
@@ -75,15 +75,16 @@ export function isWholeReply(expected: unknown): expected is ExpectedReply {
 
 /** Checks the error of a failed turn. */
 export function errorProblem(
-  { reply, said }: ConversationTurn,
+  turn: ConversationTurn,
   code: FlowErrorCode,
   message: string | RegExp | undefined,
 ): Problem | undefined {
+  const { reply } = turn
   const { error } = reply
   const unknown = unknownCodeText(code)
   if (unknown !== undefined) return { text: `expectError: ${unknown}` }
   if (error === undefined) {
-    return { text: `Expected the turn ${show(said, 60)} to fail with ${code}, but it succeeded.` }
+    return { text: `Expected the turn ${shownSaid(turn)} to fail with ${code}, but it succeeded.` }
   }
   if (error.code !== code) {
     return {
@@ -103,8 +104,10 @@ export function errorProblem(
 }
 
 /** Checks that the message got the reply of an earlier turn. */
-export function replayedProblem({ reply, said, key }: ConversationTurn): Problem | undefined {
+export function replayedProblem({ reply, said, event, key }: ConversationTurn): Problem | undefined {
   if (reply.replayed === true) return undefined
-  const why = key === undefined ? ' It had no key: say(text, { key }).' : ''
-  return { text: `Expected ${show(said, 60)} to get the reply of an earlier turn, but it was run.${why}` }
+  const call = event === undefined ? 'say(text, { key })' : 'sendEvent(name, payload, { key })'
+  const why = key === undefined ? ` It had no key: ${call}.` : ''
+  const sent = event === undefined ? show(said, 60) : `event '${event.name}'`
+  return { text: `Expected ${sent} to get the reply of an earlier turn, but it was run.${why}` }
 }

@@ -9,6 +9,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../../src/index.js'
+import { show } from '../../expectations/expectation-error.js'
 import type { RecordedRequest } from '../../scripted-model/scripted-model.js'
 
 /** What `say` resolves to: the engine's envelope, and the error if the turn failed. */
@@ -50,9 +51,19 @@ export type TurnEvent = { readonly sessionId: string; readonly turnId: string } 
   | { readonly kind: 'end'; readonly success: boolean }
 )
 
+/** An event of a server, of the user or of the clock. */
+export interface SentEvent {
+  readonly name: string
+  readonly payload?: JsonValue | undefined
+  readonly by?: string | undefined
+}
+
 /** One turn. */
 export interface ConversationTurn {
+  /** The message; empty if there is an `event`. */
   readonly said: string
+  /** The event that was sent in place of a message; absent if there was none. */
+  readonly event?: SentEvent
   readonly reply: ConversationReply
   readonly events: readonly TurnEvent[]
   /** The stored session after the turn; absent if nothing was stored, or it could not be read. */
@@ -83,11 +94,22 @@ export type TurnEnd =
   | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string; readonly diedAfter?: string }
 
 /** The running turn, as far as it is known. */
-export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'events' | 'afterRestart'> {
+export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'event' | 'events' | 'afterRestart'> {
   /** The session that the message was sent to; empty if it begins one. */
   readonly session: string
   /** The streamed text so far; absent if the turn is not read event by event. */
   readonly text?: string
+}
+
+/** An event in one line: its name, its payload as JSON, and its sender. */
+export function eventText({ name, payload, by }: SentEvent): string {
+  const json = payload === undefined ? [] : [JSON.stringify(payload)]
+  return [name, ...json, ...(by === undefined ? [] : ['by', by])].join(' ')
+}
+
+/** What a turn was sent, for a failure. */
+export function shownSaid({ said, event }: Pick<ConversationTurn, 'said' | 'event'>): string {
+  return event === undefined ? show(said, 60) : `of event '${event.name}'`
 }
 
 /** The tool calls of a turn, in order. */

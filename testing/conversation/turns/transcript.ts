@@ -8,6 +8,7 @@ import {
   type ConversationReply,
   type ConversationToolCall,
   type ConversationTurn,
+  eventText,
   type LoggedCall,
   type RunningTurn,
   toolCallsOf,
@@ -54,7 +55,7 @@ function headingOf(
 }
 
 /** The message and the events. */
-function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>): string[] {
+function beginningOf(turn: Pick<ConversationTurn, 'said' | 'event' | 'events' | 'results'>): string[] {
   const calls = toolCallsOf(turn)
   let made = 0
   const lines: string[] = []
@@ -64,7 +65,12 @@ function beginningOf(turn: Pick<ConversationTurn, 'said' | 'events' | 'results'>
     if (event.kind !== 'tool-call') continue
     lines.push(callText(calls[made++] ?? { name: event.part.toolName, input: event.part.input }))
   }
-  return [`User: ${indented(turn.said)}`, ...(lines.length === 0 ? [] : [entersJoined(lines).join('\n')])]
+  return [requestOf(turn), ...(lines.length === 0 ? [] : [entersJoined(lines).join('\n')])]
+}
+
+/** What the turn was sent. */
+function requestOf({ said, event }: Pick<ConversationTurn, 'said' | 'event'>): string {
+  return event === undefined ? `User: ${indented(said)}` : `Event: ${eventText(event)}`
 }
 
 function callText({ name, input, output, isError }: ConversationToolCall): string {
@@ -104,6 +110,7 @@ function endOf({ reply, document, unread, stoppedAfter, diedAfter }: Conversatio
 /** The part that the user sees. */
 function textOf({ message, contentType, encoding }: ConversationReply): string {
   if (encoding !== undefined) return `Reply: ${contentType}, ${message.length} characters of ${encoding}`
+  if (message === '') return 'No reply.'
   return contentType === HttpContentType.Plain
     ? `Reply: ${indented(message)}`
     : `Reply (${contentType}): ${indented(message)}`

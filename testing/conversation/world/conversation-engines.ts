@@ -204,6 +204,8 @@ export class ConversationEngines {
     try {
       return new FlowEngine({
         random: fixedRandom,
+        // `Conversation.advance` wakes the session.
+        schedule: () => undefined,
         onListenerError: (error, event) => {
           this.#listenerError ??= thrownFailure(`A listener of '${event}' failed`, error)
         },

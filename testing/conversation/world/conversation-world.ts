@@ -3,7 +3,7 @@
  * engine. `conversation/world/conversation-engines.ts` makes the engine, and `conversation/world/turn-driver.ts` waits
  * for the requests.
  */
-import type { FlowConstructor, FlowRunInput } from '../../../src/index.js'
+import type { FlowConstructor, FlowEvent, FlowRunInput, SendEventInput } from '../../../src/index.js'
 import { type CallPlace, callPlace } from '../../expectations/call-place.js'
 import type { ExpectationError } from '../../expectations/expectation-error.js'
 import { failedAssertionIn, thrownFailure } from '../../expectations/failed-assertion.js'
@@ -19,6 +19,9 @@ import { EventLog } from './event-log.js'
 import { ProcessDeath } from './process-death.js'
 import { TurnDriver } from './turn-driver.js'
 import type { ConversationWorldOptions } from './world-options.js'
+
+/** A message, or an event of the application. */
+export type ConversationRequest = FlowRunInput | SendEventInput
 
 /** A request, and how it ended. */
 export interface RequestSoFar {
@@ -47,6 +50,8 @@ export class ConversationWorld {
   readonly death: ProcessDeath
   /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
   steps: readonly string[] = []
+  /** The events that a step takes, and the flow, since the engine asked last: by the ID of the step, or of the flow. */
+  readonly declared: Map<string, readonly FlowEvent[]>
   /** The first failed assertion for which the flow's `onError` answered. */
   answeredAssertion: ExpectationError | undefined
   /** The last sent requests, in their order. */
@@ -71,6 +76,7 @@ export class ConversationWorld {
       hangAfterMs,
       ownsData: this.#data.isOwn,
     })
+    this.declared = new Map(from?.declared)
     this.#log = new EventLog(this.driver.gate)
     const { waiting } = this.driver
     this.model =
@@ -85,6 +91,7 @@ export class ConversationWorld {
       onSteps: (ids) => {
         this.steps = ids
       },
+      onEvents: (owner, declared) => void this.declared.set(owner, declared),
       replaceTools: (offered) => this.effects.watchTools(hasDoubles ? this.tools.replace(offered) : offered),
       onTurn: (turn) => this.effects.watch(turn),
       onAnsweredError: (error) => {
@@ -150,11 +157,15 @@ export class ConversationWorld {
    * Sends requests at the same time, in this order, and waits for all of them. {@link begin} comes first, and
    * {@link replaceDeadProcess} after it. The client of a process that dies gets no reply.
    */
-  async request(inputs: readonly FlowRunInput[]): Promise<readonly RequestEnd[]> {
+  async request(inputs: readonly ConversationRequest[]): Promise<readonly RequestEnd[]> {
     const { engine } = await this.engines.open()
     const requests: RequestSoFar[] = []
     const ends = inputs.map(async (input): Promise<RequestEnd> => {
-      const [turnId, result] = this.begun(() => engine.execute(this.death.withDeathSignal(input)))
+      const [turnId, result] = this.begun(() =>
+        'userMessage' in input
+          ? engine.execute(this.death.withDeathSignal(input))
+          : engine.sendEvent(this.death.withDeathSignal(input)),
+      )
       const request: RequestSoFar = { turnId, end: undefined }
       requests.push(request)
       const end = this.death.endOf(await result)

@@ -2,7 +2,7 @@
  * The death of a conversation's process just after an effect: what it would write from then on is lost, and so is its
  * reply.
  */
-import type { ExecuteResult, FlowRunInput } from '../../../src/index.js'
+import type { ExecuteResult, FlowRunInput, SendEventInput } from '../../../src/index.js'
 import type { FakeSessionStore } from '../../fake-session-store/fake-session-store.js'
 import type { TurnEnd } from '../turns/conversation-turn.js'
 import type { DeathBefore, EffectLog } from './effect-log.js'
@@ -41,11 +41,22 @@ export class ProcessDeath {
   }
 
   /** An input whose turn ends with the process, if it is to die. */
-  withDeathSignal(input: FlowRunInput): FlowRunInput {
+  withDeathSignal<Input extends FlowRunInput | SendEventInput>(input: Input): Input {
     if (this.#effects.awaited === undefined) return input
     this.#deathSignal ??= new AbortController()
     const { signal } = this.#deathSignal
     return { ...input, signal: input.signal === undefined ? signal : AbortSignal.any([input.signal, signal]) }
+  }
+
+  /** Settles like `work`; resolves to `undefined` if the process dies before. */
+  async unlessDead<T>(work: Promise<T>): Promise<T | undefined> {
+    if (this.#effects.awaited === undefined) return work
+    this.#deathSignal ??= new AbortController()
+    const { signal } = this.#deathSignal
+    const death = new Promise<undefined>((resolve) => {
+      signal.addEventListener('abort', () => resolve(undefined), { once: true })
+    })
+    return Promise.race([work, death])
   }
 
   /** How a turn ended for its client, who gets no reply of a process that has died. */
