@@ -6,7 +6,7 @@ import { describeWithMiniflare, type Runtime, startWorkers } from '../../testing
 import { until } from '../../testing/contract/servers/until.js'
 import { pathOf } from '../serverless/processes.ts'
 import { wakeObject } from './alarm.ts'
-import { Reminder, reminded } from './reminder.ts'
+import { reminded } from './reminder.ts'
 
 describeWithMiniflare('alarms of a Durable Object', () => {
   let runtime: Runtime

@@ -10,7 +10,7 @@
 import type { FlowEngine } from 'turnkeeper'
 
 /** Runs one statement, with the values of `$1`, `$2` and so on. Resolves to the rows that it returns. */
-export type Query = (statement: string, values?: string[]) => Promise<unknown>
+export type Query = (statement: string, values?: (string | number)[]) => Promise<unknown>
 
 interface Row {
   readonly session_id: string
