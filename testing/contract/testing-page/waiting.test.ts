@@ -1,5 +1,5 @@
 /** Runs docs/waiting.md: its flow, the tests of the flow, and the page behind a link. */
-import type { FlowEngine } from 'turnkeeper'
+import type { FlowEngine, Turn } from 'turnkeeper'
 import type { Tickets } from 'turnkeeper/tickets'
 import { expect, test, vi } from 'vitest'
 import { Page } from './page.js'
@@ -38,7 +38,8 @@ test('the page behind a link shows a form, sends the decision once, and says whe
   paid.length = 0
   const { session: id } = await engine.run({ flowName: 'Refund', userMessage: '250' })
   const [frame] = (await engine.getSession(id))?.flow.frames ?? []
-  const turn = { session: { id } as never, step: frame?.step ?? '', entry: frame?.entry ?? '' }
+  // What a ticket needs of the turn that asks.
+  const turn = { session: { id }, step: frame?.step, entry: frame?.entry } as unknown as Turn
   const seal = (by: string): Promise<string> => links.seal(turn, 'decision', { by })
   const url = `https://office.example/decide?ticket=${await seal('Ada Meier')}`
   const post = (to: string): Promise<Response> =>
