@@ -34,7 +34,7 @@ const runtimeTests = 'testing/contract/package/runtimes/**/*.test.ts'
 const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const siteTests = 'testing/contract/site/**/*.test.ts'
-const outageTests = 'testing/contract/{storm,retries,faults}/**/*.test.ts'
+const outageTests = 'testing/contract/{storm,retries,faults,waiting}/**/*.test.ts'
 /** Tests that need a process of their own: most replace or reload modules, and every other file would get those. */
 const aloneTests = [
   'src/errors/flow-error.test.ts',

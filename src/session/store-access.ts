@@ -131,7 +131,7 @@ export class StoreAccess {
   }
 
   /** As {@link StoreAccess.loadUnchecked}; a store with `summary` returns what that returns. */
-  summaryUnchecked(sessionId: string, caller: { readonly owner?: string | undefined }): Promise<unknown> {
+  summaryUnchecked(sessionId: string, caller?: { readonly owner?: string | undefined }): Promise<unknown> {
     const { store } = this
     if (store.summary === undefined) return this.loadUnchecked(sessionId, caller)
     const read = (): Promise<unknown> =>

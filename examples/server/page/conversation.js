@@ -1,6 +1,6 @@
 /** The list of messages, and what a screen reader announces. All text goes into the page as text, never as HTML. */
 
-/** @typedef {import('./client.js').ChatTurn & { readonly event?: { readonly by?: string } }} ChatTurn */
+/** @typedef {import('./client.js').ChatTurn} ChatTurn */
 /** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */
 
 /** The entries of each turn, by its ID. */

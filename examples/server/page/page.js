@@ -28,7 +28,13 @@ const stop = find('stop', HTMLButtonElement)
 const tryAgain = find('try-again', HTMLButtonElement)
 const startAgain = find('start-again', HTMLButtonElement)
 
-const chat = createChat({ url: 'ai', flow: document.body.dataset.flow ?? '', storage: sessionStorage })
+const chat = createChat({
+  url: 'ai',
+  flow: document.body.dataset.flow ?? '',
+  storage: sessionStorage,
+  // What a colleague or the clock says shows without a reload.
+  refreshEveryMs: 5_000,
+})
 /** The attachments of the next message. */
 let photos = /** @type {import('./client.js').ChatAttachment[]} */ ([])
 /** The ID of the newest event that a screen reader has got. */

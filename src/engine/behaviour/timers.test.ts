@@ -469,6 +469,24 @@ describe('wake', () => {
   })
 })
 
+test('a sweep keeps sessions that have a timer, unless it ignores timers', async () => {
+  const { engine, clock, backing, say } = await started()
+  const { response } = await engine.execute({ flowName: 'Talk', userMessage: 'hello' })
+  await engine.execute({ flowName: 'Talk', userMessage: 'leave', sessionId: response.session })
+  await clock.advance(8 * day)
+  const { sessions } = await engine.listSessions()
+  expect(sessions.filter(({ wakeAt }) => wakeAt !== undefined)).toHaveLength(1)
+  expect(await engine.sweep({ olderThan: day, dryRun: true })).toEqual({ deleted: 1, failed: 0 })
+  expect(await engine.sweep({ olderThan: day })).toEqual({ deleted: 1, failed: 0 })
+  expect((await say('hello')).response.success).toBe(true)
+  await clock.advance(2 * day)
+  await expect(engine.sweep({ olderThan: day, timers: 'maybe' as never })).rejects.toThrow(
+    "sweep: timers must be 'keep' or 'ignore'.",
+  )
+  expect(await engine.sweep({ olderThan: day, timers: 'ignore' })).toEqual({ deleted: 1, failed: 0 })
+  expect(backing.size).toBe(0)
+})
+
 describe('without schedule, over a store that ends with the process', () => {
   test('timers of the process wake the session, and end with the engine', async () => {
     const clock = new VirtualClock()

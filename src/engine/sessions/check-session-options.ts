@@ -21,7 +21,13 @@ const queryNames: OptionNames<ListSessionsQuery> = {
   cursor: true,
 }
 
-const sweepNames: OptionNames<SweepOptions> = { olderThan: true, status: true, dryRun: true, onProgress: true }
+const sweepNames: OptionNames<SweepOptions> = {
+  olderThan: true,
+  status: true,
+  timers: true,
+  dryRun: true,
+  onProgress: true,
+}
 
 /**
  * The query for the store.
@@ -66,9 +72,12 @@ export function checkOwner(caller: string, owner: string): void {
 export function checkSweepOptions(options: SweepOptions): void {
   const caller = 'sweep'
   checkOptionNames(caller, options, sweepNames)
-  const { olderThan, status, dryRun, onProgress } = options
+  const { olderThan, status, timers, dryRun, onProgress } = options
   checkNumber(caller, 'olderThan (milliseconds)', olderThan, { min: 0, finite: true })
   checkStatus(caller, 'status', status)
+  if (timers !== undefined && timers !== 'keep' && timers !== 'ignore') {
+    throw invalidInput(`${caller}: timers must be 'keep' or 'ignore'.`)
+  }
   if (dryRun !== undefined && typeof dryRun !== 'boolean') throw invalidInput(`${caller}: dryRun must be a boolean.`)
   if (onProgress !== undefined && typeof onProgress !== 'function') {
     throw invalidInput(`${caller}: onProgress must be a function.`)

@@ -36,6 +36,10 @@ export type SweepOptions = {
   readonly olderThan: number
   /** Only sessions in this state. Default: any. */
   readonly status?: SessionSummary['runStatus']
+  /**
+   * Whether sessions with a timer, due or ahead, are removed: `'ignore'` removes them like others. Default `'keep'`.
+   */
+  readonly timers?: 'keep' | 'ignore'
   /** Whether to only report, and remove nothing. Default `false`. */
   readonly dryRun?: boolean
   /**

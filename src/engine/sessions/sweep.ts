@@ -12,7 +12,7 @@ import type { RemovedSessions, SweepOptions } from './session-options.js'
 export async function sweep(engine: EngineContext, options: SweepOptions): Promise<RemovedSessions> {
   checkSweepOptions(options)
   checkCanList(engine)
-  const { olderThan, status, dryRun = false, onProgress } = options
+  const { olderThan, status, timers = 'keep', dryRun = false, onProgress } = options
   const query: Omit<SessionListQuery, 'limit'> = {
     savedBefore: isoTime(Math.max(0, engine.clock.now() - olderThan)),
     ...(status === undefined ? {} : { runStatus: status }),
@@ -22,9 +22,12 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
   // A store may list a session twice. A removed one is gone by then.
   const seen = new Set<string>()
 
+  const mayRemove = ({ wakeAt }: SessionSummary): boolean => wakeAt === undefined || timers === 'ignore'
+
   async function removeOne(session: SessionSummary): Promise<boolean | 'failed'> {
+    if (!mayRemove(session)) return false
     if (dryRun) return !seen.has(session.id) && seen.add(session.id).has(session.id)
-    return removeListed(engine, session, (stored) => isDue(stored, query))
+    return removeListed(engine, session, (stored) => isDue(stored, query, mayRemove))
   }
 
   const unreadable = await forEachSession(engine, query, async (session) => {
@@ -38,7 +41,11 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
 }
 
 /** Whether a session is still as listed: a turn may have saved it since. */
-function isDue(stored: unknown, query: Omit<SessionListQuery, 'limit'>): boolean {
+function isDue(
+  stored: unknown,
+  query: Omit<SessionListQuery, 'limit'>,
+  mayRemove: (summary: SessionSummary) => boolean,
+): boolean {
   const summary = summaryOf(stored)
-  return summary !== undefined && isListed(summary, { ...query, limit: 1 })
+  return summary !== undefined && isListed(summary, { ...query, limit: 1 }) && mayRemove(summary)
 }

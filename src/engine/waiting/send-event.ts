@@ -2,6 +2,7 @@
 import { EventNotTakenError, SessionFlowMismatchError } from '../../errors/session-errors.js'
 import { ownerOf } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
+import type { SessionSummary } from '../../session/session-store.js'
 import { isRequestId, isSessionId } from '../../util/patterns.js'
 import type { EngineContext } from '../core/engine-context.js'
 import type { ExecuteResult, SendEventInput } from '../core/engine-options.js'
@@ -64,14 +65,22 @@ async function findSession(
   sessionId: string,
   owner: string | undefined,
 ): Promise<{ readonly flowName: string; readonly owner?: string | undefined } | undefined> {
-  if (owner === undefined) {
-    const stored = (await engine.session.access.loadUnchecked(sessionId)) as SessionDocument | undefined
-    if (stored !== undefined) return { flowName: stored.flow?.name, owner: ownerOf(stored) as string | undefined }
-  } else {
-    const found = await loadFor(engine, sessionId, { owner })
-    if (found.isForeign) reportForeign(engine, { sessionId, operation: 'run' }, { owner }, found.owner)
-    if (found.stored !== undefined) return { flowName: (found.stored as SessionDocument).flow?.name, owner }
+  const stored =
+    owner === undefined
+      ? await engine.session.access.summaryUnchecked(sessionId)
+      : await ownOf(engine, sessionId, owner)
+  if (stored !== undefined) {
+    // A store without `summary` returns the whole document.
+    const { flow, flowName = flow?.name } = stored as Partial<SessionSummary & SessionDocument>
+    return { flowName: flowName as string, owner: ownerOf(stored) as string | undefined }
   }
   const turns = engine.session.holdersOf(sessionId).map((holder) => holder.waitOf().turn as TurnControl | undefined)
   return turns.find((turn) => turn !== undefined && (owner === undefined || turn.owner === owner))
+}
+
+/** The session of an owner, as stored; `undefined` if it is another owner's. */
+async function ownOf(engine: EngineContext, sessionId: string, owner: string): Promise<unknown> {
+  const found = await loadFor(engine, sessionId, { owner, isBrief: true })
+  if (found.isForeign) reportForeign(engine, { sessionId, operation: 'run' }, { owner }, found.owner)
+  return found.stored
 }

@@ -1,7 +1,16 @@
 // A flow that waits for a decision, for the cases of events and tickets.
 import { z } from 'zod'
 import type { Tickets } from '../../../adapters/tickets/index.js'
-import { event, Flow, finish, LogicStep, reply, type Transition, type Turn } from '../../../src/index.js'
+import {
+  event,
+  Flow,
+  type FlowEvent,
+  finish,
+  LogicStep,
+  reply,
+  type Transition,
+  type Turn,
+} from '../../../src/index.js'
 
 /** The services of {@link Approval}: who seals the ticket of the mail, and what came of it. */
 export interface ApprovalServices {
@@ -11,7 +20,7 @@ export interface ApprovalServices {
 
 class Ask extends LogicStep {
   static override readonly id = 'Ask'
-  override events() {
+  override events(): FlowEvent[] {
     return [
       event({
         name: 'decision',
