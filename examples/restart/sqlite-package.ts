@@ -15,6 +15,13 @@ export function sqliteOptions(): Readonly<Record<string, string>> | undefined {
   return isThere(apart) ? { NODE_OPTIONS: `--import=${import.meta.url}` } : undefined
 }
 
+/** Makes this process find the package, too. Returns whether it is installed. */
+export function findSqlite(): boolean {
+  const options = sqliteOptions()
+  if (options?.NODE_OPTIONS !== undefined) register(import.meta.url)
+  return options !== undefined
+}
+
 function isThere(from: string): boolean {
   try {
     createRequire(from)(name)

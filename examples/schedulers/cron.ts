@@ -1,0 +1,59 @@
+/**
+ * Wakes sessions by a cron job over one table. A row is a time at which a session must be woken. The statements are
+ * those of Postgres, and SQLite takes them, too.
+ *
+ *     const wakes = new WakeTable((statement, values) => pool.query({ text: statement, values }).then(({ rows }) => rows))
+ *     await wakes.create()
+ *     const engine = new FlowEngine({ flows, sessionStore, schedule: wakes.schedule })
+ *     setInterval(() => wakes.wakeDue(engine).catch(report), 60_000) // or a job of cron, or of the platform
+ */
+import type { FlowEngine } from 'turnkeeper'
+
+/** Runs one statement, with the values of `$1`, `$2` and so on. Resolves to the rows that it returns. */
+export type Query = (statement: string, values?: (string | number)[]) => Promise<unknown>
+
+interface Row {
+  readonly session_id: string
+  /** ISO 8601, UTC: such texts sort as the times do. */
+  readonly due_at: string
+}
+
+/** The times at which sessions must be woken. */
+export class WakeTable {
+  readonly #query: Query
+
+  constructor(query: Query) {
+    this.#query = query
+  }
+
+  /** Creates the table, unless it exists. */
+  async create(): Promise<void> {
+    await this.#query(
+      'CREATE TABLE IF NOT EXISTS wake (due_at text, session_id text, PRIMARY KEY (due_at, session_id))',
+    )
+  }
+
+  /** The engine option `schedule`. */
+  readonly schedule = async ({ sessionId, at }: { sessionId: string; at: string }): Promise<void> => {
+    await this.#query('INSERT INTO wake VALUES ($1, $2) ON CONFLICT DO NOTHING', [at, sessionId])
+  }
+
+  /**
+   * Wakes each session that is due. A row goes after its wake, so nothing is lost if the process ends in between, or if
+   * two processes do this at once: waking twice does no harm. If a wake failed, its row stays for the next run.
+   *
+   * @returns how many rows are done
+   */
+  async wakeDue(engine: FlowEngine, now: number = Date.now()): Promise<number> {
+    const due = 'SELECT due_at, session_id FROM wake WHERE due_at <= $1 ORDER BY due_at LIMIT 100'
+    const rows = (await this.#query(due, [new Date(now).toISOString()])) as readonly Row[]
+    let done = 0
+    for (const { due_at: at, session_id: sessionId } of rows) {
+      const { results } = await engine.wake({ sessionId })
+      if (results.some(({ error }) => error !== undefined)) continue
+      await this.#query('DELETE FROM wake WHERE due_at = $1 AND session_id = $2', [at, sessionId])
+      done += 1
+    }
+    return done
+  }
+}
