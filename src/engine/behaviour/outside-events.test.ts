@@ -297,14 +297,16 @@ describe('an event that nobody takes', () => {
     await untouched(made, session, approve, 'none')
   })
 
-  test('says which events the step and its flow take', async () => {
-    const { engine, session } = await waiting()
+  test('says which events the step and its flow take, and is not logged: it happens every day', async () => {
+    const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const { engine, session } = await waiting({ logger, errorText: 'flow' })
     const { error } = await send(engine, session, { event: 'decison' })
     expect(error).toMatchObject({
       message: `Session '${session}' does not take the event 'decison' now.`,
       details: 'Its events now: decision, note, press, fail, shipped.',
       event: 'decison',
     })
+    expect(logger.error).not.toHaveBeenCalled()
   })
 
   test('is not an error for onError of the flow', async () => {

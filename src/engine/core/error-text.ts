@@ -58,11 +58,13 @@ export function asFlowError(thrown: unknown): AnyFlowError {
 const codesForUsers: readonly FlowErrorCode[] = ['FLOW_ERROR', 'TOOL_ERROR', 'INVALID_INPUT']
 
 /**
- * The text of an error for the user, according to the option `errorText`. An error whose text is not sent is logged.
+ * The text of an error for the user, according to the option `errorText`. An error whose text is not sent is logged,
+ * unless it is an event that came too late: that happens every day.
  */
 export function userText(engine: EngineContext, error: AnyFlowError, turn: FailedTurn): string {
   const text = chooseText(engine.errorText, error, turn)
-  if (text !== error.message || error.details !== undefined) logFailure(engine, error, turn)
+  const isLate = error.code === 'EVENT_NOT_TAKEN'
+  if (!isLate && (text !== error.message || error.details !== undefined)) logFailure(engine, error, turn)
   return text
 }
 
