@@ -260,7 +260,10 @@ export interface FlowRoutesOptions {
    * createFetchHandler(engine, { tickets: tickets({ secrets: [ticketSecret] }) })
    * ```
    */
-  readonly tickets?: { open(ticket: string, payload?: JsonValue): Promise<SendEventInput> }
+  readonly tickets?: {
+    /** The input of `engine.sendEvent` that the ticket stands for. @throws `InvalidInputError` for any other text */
+    open(ticket: string, payload?: JsonValue): Promise<SendEventInput>
+  }
 
   /**
    * Whether there is a route `GET health`, for probes and load balancers: 200 if the engine is ready, 503 if it is

@@ -37,6 +37,7 @@ export interface FlowEvent {
   readonly after: number | undefined
   /** Milliseconds. */
   readonly silence: number | undefined
+  /** Takes the event. The engine passes a validated payload. */
   // biome-ignore lint/suspicious/noExplicitAny: the payload was validated against `input`, whose type is erased here
   execute(payload: any, turn: Turn): Transition | void | Promise<Transition | void>
 }
