@@ -34,7 +34,7 @@ export interface ChatOptions {
   /** Whether cookies are sent to another origin, like the `fetch` option of that name. */
   readonly credentials?: NonNullable<RequestInit['credentials']>
   /**
-   * Calls `refresh` so often, in milliseconds, while the page is visible, somebody listens to `change`, and the
+   * Calls `refresh` so often, in milliseconds, unless the page is hidden, while somebody listens to `change`, and the
    * conversation has begun and not ended. Default: only you call it.
    */
   readonly refreshEveryMs?: number

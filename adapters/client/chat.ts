@@ -384,7 +384,7 @@ export class Chat {
     if (!refreshEveryMs || this.#refreshing !== undefined || !this.#listeners.has('change')) return
     this.#refreshing = setTimeout(async () => {
       // The next time may succeed.
-      if (globalThis.document?.visibilityState === 'visible') await this.refresh().catch(() => {})
+      if (globalThis.document?.visibilityState !== 'hidden') await this.refresh().catch(() => {})
       this.#refreshing = undefined
       this.#refreshLater()
     }, refreshEveryMs)

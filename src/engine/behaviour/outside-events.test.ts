@@ -297,6 +297,24 @@ describe('an event that nobody takes', () => {
     await untouched(made, session, approve, 'none')
   })
 
+  test('because the first turn is not committed: there is nothing yet that it could be about', async () => {
+    class Failing extends Refund {
+      override initialStep() {
+        return Wait
+      }
+      override onMessage() {
+        throw new Error('No mail.')
+      }
+    }
+    const { engine, backing, stored } = harness({ flows: [Failing], onTurnError: 'rollback' })
+    await engine.execute({ flowName: 'Refund', userMessage: 'hello' })
+    const [session = ''] = backing.keys()
+    const before = await stored(session)
+    const { error, sessionState } = await send(engine, session, approve)
+    expect([error?.code, sessionState]).toEqual(['EVENT_NOT_TAKEN', 'running'])
+    expect(await stored(session)).toBe(before)
+  })
+
   test('says which events the step and its flow take, and is not logged: it happens every day', async () => {
     const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
     const { engine, session } = await waiting({ logger, errorText: 'flow' })

@@ -220,6 +220,8 @@ describe.each(backings)('a memory store with %s', (_name, createStore) => {
 describe('MemorySessionStore', () => {
   test('guarantees a swap within the process, and nothing more', () => {
     expect(new MemorySessionStore().guarantees).toEqual({ compareAndSwap: 'process', durable: false })
+    const short = new MemorySessionStore({ ttlMs: 2_000, absoluteTtlMs: 1_000 })
+    expect(short.guarantees).toEqual({ compareAndSwap: 'process', durable: false, ttlMs: 1_000 })
   })
 
   test('two stores share nothing', async () => {

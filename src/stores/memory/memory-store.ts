@@ -89,7 +89,7 @@ const defaults = { maxSessions: 10_000, maxBytes: 128 * 1024 * 1024, ttlMs: fore
  * ```
  */
 export class MemorySessionStore implements SessionStore {
-  readonly guarantees: SessionStoreGuarantees = { compareAndSwap: 'process', durable: false }
+  readonly guarantees: SessionStoreGuarantees
   /** See {@link SessionStore.list}. Oldest sessions first. Absent over a `backing` without `entries`. */
   readonly list?: NonNullable<SessionStore['list']>
   readonly #evictedListeners = new Set<(sessionId: string) => void>()
@@ -101,6 +101,9 @@ export class MemorySessionStore implements SessionStore {
   constructor(options: MemorySessionStoreOptions = {}) {
     checkOptionNames('MemorySessionStore', options, optionNames)
     const { maxSessions, maxBytes, ttlMs, absoluteTtlMs, clock = systemClock, backing } = options
+    const lifeMs = Math.min(ttlMs ?? forever, absoluteTtlMs ?? forever)
+    const ttl = lifeMs === forever ? {} : { ttlMs: lifeMs }
+    this.guarantees = Object.freeze({ compareAndSwap: 'process', durable: false, ...ttl })
     this.#clock = clock
     this.#maxClaims = (backing === undefined ? maxSessions : undefined) ?? defaults.maxSessions
     this.#backing =

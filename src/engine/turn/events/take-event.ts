@@ -65,6 +65,8 @@ function notTaken(
 
 /** Whether the event is for the step's present entry; a timer must still be there, and due. */
 function isFor({ name, source, only }: TurnEvent, { base, currentStep, entry }: TurnDraft, now: number): boolean {
+  // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
+  if (base.turns === 0) return false
   if (only !== undefined && (only.step !== currentStep || only.entry !== entry)) return false
   const timer = base.flow.frames?.[0]?.timers?.find((one) => one.name === name)
   return source !== 'timer' || (timer !== undefined && Date.parse(timer.at) <= now)
