@@ -18,6 +18,9 @@ interface Row {
   readonly due_at: string
 }
 
+/** Until a wake that failed is tried again. */
+const retryMs = 300_000
+
 /** The times at which sessions must be woken. */
 export class WakeTable {
   readonly #query: Query
@@ -40,20 +43,26 @@ export class WakeTable {
 
   /**
    * Wakes each session that is due. A row goes after its wake, so nothing is lost if the process ends in between, or if
-   * two processes do this at once: waking twice does no harm. If a wake failed, its row stays for the next run.
+   * two processes do this at once: waking twice does no harm. If a wake failed, its row comes again after five minutes,
+   * behind the others.
    *
    * @returns how many rows are done
    */
   async wakeDue(engine: FlowEngine, now: number = Date.now()): Promise<number> {
     const due = 'SELECT due_at, session_id FROM wake WHERE due_at <= $1 ORDER BY due_at LIMIT 100'
-    const rows = (await this.#query(due, [new Date(now).toISOString()])) as readonly Row[]
+    const rows = (await this.#query(due, [isoAfter(now, 0)])) as readonly Row[]
     let done = 0
     for (const { due_at: at, session_id: sessionId } of rows) {
       const { results } = await engine.wake({ sessionId })
-      if (results.some(({ error }) => error !== undefined)) continue
+      if (results.some(({ error }) => error !== undefined))
+        await this.schedule({ sessionId, at: isoAfter(now, retryMs) })
       await this.#query('DELETE FROM wake WHERE due_at = $1 AND session_id = $2', [at, sessionId])
       done += 1
     }
     return done
   }
+}
+
+function isoAfter(now: number, ms: number): string {
+  return new Date(now + ms).toISOString()
 }

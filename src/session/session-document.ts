@@ -65,7 +65,7 @@ export interface SessionDocument {
     readonly turn?: number
     /** The code of the error that aborted the session. */
     readonly code?: string
-    /** Set if the request was an event. */
+    /** Set if the request was an event of the application. */
     readonly event?: true
   }[]
   /** Work that flow code runs only once in a session, by name. Frozen. */

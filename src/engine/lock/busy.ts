@@ -49,7 +49,8 @@ export function takePlace(turn: TurnControl, lock: HeldLock, loaded?: SessionDoc
   const policy = policyFor(turn, lock)
   const waiters = waitersToSupersede(turn, policy, lock, loaded)
   const underWay = policy === 'interrupt' ? turnOf(lock.holder) : undefined
-  const interrupted = underWay?.work.isAbortable === true ? underWay : undefined
+  // An event is never interrupted.
+  const interrupted = underWay?.work.isAbortable === true && !underWay.input.event ? underWay : undefined
   if (policy === 'interrupt') followSuperseded(turn, interrupted, waiters)
   for (const waiter of waiters) supersedeWaiter(waiter)
   if (interrupted !== undefined) {
@@ -121,11 +122,10 @@ function policyFor(turn: TurnControl, lock: HeldLock): Policy {
   if (underWay === undefined || underWay.owner !== turn.owner) return 'queue'
   // A repeat of an answered message is not a turn. Loading the session shows whether this is one.
   if (mayBeRepeat(underWay)) return 'queue'
-  // An event always waits, and is never interrupted.
+  // An event always waits.
   if (turn.input.event !== undefined) return 'queue'
   const { engine, flowName } = underWay
   const policy = engine.flows.get(flowName)?.busy ?? engine.busy
-  if (policy === 'interrupt' && underWay.input.event !== undefined) return 'queue'
   return policy === 'reject' || flowName === turn.flowName ? policy : 'queue'
 }
 

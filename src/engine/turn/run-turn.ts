@@ -17,6 +17,7 @@ import { deepFreeze } from '../../util/json.js'
 import { shownName } from '../../util/shown-name.js'
 import { registeredName } from '../core/registered-name.js'
 import { successEnvelope, type TurnOutcome } from '../core/run-envelope.js'
+import { stopWakeTimer } from '../core/stop-wake-timer.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
 import type { Replay } from '../idempotency/receipts.js'
 import { applyPolicy } from '../lock/busy.js'
@@ -133,7 +134,9 @@ function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): 
 /** The part of the turn that works on its session. */
 async function runSession(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
   const { flow } = draft
-  if (flow.isBatch()) await control.work.uninterrupted(() => saveCheckpoint(control, draft))
+  // An event that nobody takes must not change the session.
+  if (flow.isBatch() && control.input.event === undefined)
+    await control.work.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
   control.sessionId = draft.base.id
   const { restarted } = control
@@ -232,6 +235,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }
   const { wakeAt } = document.flow
+  if (wakeAt === undefined) stopWakeTimer(control.engine, document.id)
   if (wakeAt !== undefined && Date.parse(wakeAt) <= control.engine.clock.now()) {
     void lateParts(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
   }

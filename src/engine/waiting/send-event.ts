@@ -1,11 +1,12 @@
 /** Sends an event of the application to a session. */
+import type { AnyFlowError } from '../../errors/flow-error.js'
 import { EventNotTakenError, SessionFlowMismatchError } from '../../errors/session-errors.js'
 import { ownerOf } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { SessionSummary } from '../../session/session-store.js'
 import { isRequestId, isSessionId } from '../../util/patterns.js'
 import type { EngineContext } from '../core/engine-context.js'
-import type { ExecuteResult, SendEventInput } from '../core/engine-options.js'
+import type { ExecuteResult, SendEventInput, SessionState } from '../core/engine-options.js'
 import { asFlowError, userText } from '../core/error-text.js'
 import { loadFor, reportForeign } from '../core/foreign-session.js'
 import { failureEnvelope } from '../core/run-envelope.js'
@@ -17,21 +18,49 @@ import { checkSendEvent } from './check-send-event.js'
 
 /** Never rejects. */
 export async function sendEvent(engine: EngineContext, unchecked: SendEventInput): Promise<ExecuteResult> {
-  let sessionId = ''
   try {
     const event = checkSendEvent(unchecked, engine.limits)
-    sessionId = unchecked.sessionId
     return await take(engine, unchecked, event)
   } catch (thrown) {
     const error = asFlowError(thrown)
-    const request = Object(unchecked) as Partial<SendEventInput>
-    const id =
-      sessionId || (typeof request.sessionId === 'string' && isSessionId(request.sessionId) ? request.sessionId : '')
-    const requestId =
-      typeof request.requestId === 'string' && isRequestId(request.requestId) ? { requestId: request.requestId } : {}
-    const text = userText(engine, error, { sessionId: id, flowName: '', ...requestId })
-    const state = error.code === 'EVENT_NOT_TAKEN' ? 'none' : await lookUpState(engine, id, request.owner, requestId)
-    return failureEnvelope(id, text, error, state)
+    const id = textIn(unchecked, 'sessionId', isSessionId) ?? ''
+    const requestId = textIn(unchecked, 'requestId', isRequestId)
+    const request = requestId === undefined ? {} : { requestId }
+    const text = userText(engine, error, { sessionId: id, flowName: '', ...request })
+    return failureEnvelope(id, text, error, await stateOf(engine, id, unchecked, error))
+  }
+}
+
+/** A field of the caller's object, which may be any value; its getters may throw. */
+function textIn(
+  input: SendEventInput,
+  name: 'sessionId' | 'requestId' | 'owner',
+  isValid: (text: string) => boolean,
+): string | undefined {
+  try {
+    const value: unknown = Object(input)[name]
+    return typeof value === 'string' && isValid(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The state of a session whose event was refused before its turn. */
+async function stateOf(
+  engine: EngineContext,
+  sessionId: string,
+  input: SendEventInput,
+  { code }: AnyFlowError,
+): Promise<SessionState> {
+  if (code === 'EVENT_NOT_TAKEN' || sessionId === '') return 'none'
+  const owner = textIn(input, 'owner', () => true)
+  if (owner !== undefined) return lookUpState(engine, sessionId, owner, {})
+  try {
+    // The application may see every session.
+    const stored = (await engine.session.access.summaryUnchecked(sessionId)) as SessionSummary | undefined
+    return stored?.runStatus ?? 'none'
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -1,14 +1,28 @@
 /** Wakes a session by a timer of this process, for a store that ends with it. */
+import { isoTime } from '../../util/iso-time.js'
 import type { EngineContext } from '../core/engine-context.js'
 import { wake } from './wake.js'
 
+/** After a failure. */
+const retryMs = 60_000
+
 /** The engine option `schedule` of an engine whose store is not durable. */
 export function wakeByTimer(engine: EngineContext, { sessionId, at }: { sessionId: string; at: string }): void {
-  const { clock, wakeTimers } = engine
+  const { clock, session, wakeTimers } = engine
   wakeTimers.get(sessionId)?.()
-  const fire = (): void => {
+  if (session.closing) return
+  const fire = async (): Promise<void> => {
     wakeTimers.delete(sessionId)
-    void wake(engine, { sessionId })
+    const { results } = await wake(engine, { sessionId })
+    const hasFailed = results.some(({ error }) => error !== undefined)
+    if (hasFailed && !wakeTimers.has(sessionId)) {
+      wakeByTimer(engine, { sessionId, at: isoTime(clock.now() + retryMs) })
+    }
   }
-  wakeTimers.set(sessionId, clock.setTimer(fire, Math.max(0, Date.parse(at) - clock.now()), true))
+  const ms = Math.max(0, Date.parse(at) - clock.now())
+  // `wake` never rejects.
+  wakeTimers.set(
+    sessionId,
+    clock.setTimer(() => void fire(), ms, true),
+  )
 }

@@ -22,11 +22,13 @@ export async function wake(engine: EngineContext, named: { readonly sessionId: s
   let isCommitted = false
   try {
     sessionId = checkId(Object(named).sessionId, 'sessionId')
+    // What becomes due meanwhile is for the next wake: a timer that sets itself again would keep this one busy.
+    const now = engine.clock.now()
     for (;;) {
       const document = await load(engine, sessionId)
-      const due = nextDue(document, engine.clock.now(), tried)
+      const due = nextDue(document, now, tried)
       if (due === undefined) {
-        const next = await scheduleNext(engine, document, isCommitted)
+        const next = await scheduleNext(engine, document, { after: now, isCommitted })
         return { results, ...(next && { next }) }
       }
       tried.add(JSON.stringify(due))
@@ -68,17 +70,16 @@ function nextDue(
   return due.find(({ event }) => !tried.has(JSON.stringify(event)))?.event
 }
 
-/** Schedules the soonest timer that is not due, unless the turn of one that was has done it. */
+/** Schedules the soonest timer that was not due, unless the turn of one that was has done it. */
 async function scheduleNext(
   engine: EngineContext,
   document: SessionDocument | undefined,
-  isCommitted: boolean,
+  { after, isCommitted }: { readonly after: number; readonly isCommitted: boolean },
 ): Promise<string | undefined> {
   if (document === undefined) return undefined
-  const now = engine.clock.now()
-  const soonest = timesOf(document.flow).find((at) => at > now)
+  const soonest = timesOf(document.flow).find((at) => at > after)
   if (soonest === undefined) return undefined
-  const at = Math.max(soonest, now + leastDelayMs)
+  const at = Math.max(soonest, engine.clock.now() + leastDelayMs)
   if (!isCommitted) await callSchedule(engine, document.id, at)
   return isoTime(at)
 }

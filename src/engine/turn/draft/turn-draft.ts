@@ -265,7 +265,7 @@ export class TurnDraft implements StepRuntime {
    */
   toDocument(
     revision: string,
-    { turnId, input }: { readonly turnId: string; readonly input: Pick<TurnInput, 'idempotency'> },
+    { turnId, input }: { readonly turnId: string; readonly input: Pick<TurnInput, 'idempotency' | 'event'> },
     at: number,
     userMessage: string,
     reply?: string,
@@ -273,7 +273,8 @@ export class TurnDraft implements StepRuntime {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
-    if (input.idempotency !== undefined) this.#addReceipt(input.idempotency, this.event && { event: true })
+    if (input.idempotency !== undefined)
+      this.#addReceipt(input.idempotency, isOfServer(input) ? { event: true } : undefined)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
@@ -403,4 +404,9 @@ function storable(value: unknown, path: string, limits: EngineLimits, outer = 0)
   const refuse = (problem: string, cause: JsonError): Error =>
     depthExceeded(limits, cause) ?? flowCodeError(`${problem}.`, cause)
   return copyJson(value, path, limits.maxJsonDepth + outer, refuse) as JsonObject
+}
+
+/** Whether the application or the clock has sent what the turn takes. A user must not push out its receipts. */
+function isOfServer({ event }: Pick<TurnInput, 'event'>): boolean {
+  return event !== undefined && event.source !== 'user'
 }

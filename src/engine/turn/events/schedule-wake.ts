@@ -33,13 +33,14 @@ export async function scheduleWake({ engine, input, work }: TurnControl, draft: 
   const [soonest] = timesOf(draft)
   if (soonest === undefined) return
   const now = clock.now()
+  const leastAt = now + operationsBefore * limits.storeTimeoutMs
   const { ttlMs = Number.POSITIVE_INFINITY } = session.access.store.guarantees
-  const lost = draft.frames?.[0]?.timers?.find((timer) => Date.parse(timer.at) - now > ttlMs)
+  const lost = draft.frames?.[0]?.timers?.find((timer) => Math.max(Date.parse(timer.at), leastAt) - now >= ttlMs)
   if (lost !== undefined) {
     const reason = `the session store drops the session ${ttlMs} ms after its last save`
     throw work.own(scheduleError(`The timer '${lost.name}' would never be due: ${reason}.`))
   }
-  const at = Math.max(soonest, now + operationsBefore * limits.storeTimeoutMs)
+  const at = Math.max(soonest, leastAt)
   const former = Date.parse(draft.base.flow.wakeAt ?? '')
   draft.wakeAt = draft.base.flow.wakeAt
   if (former > now && former <= at && input.event?.source !== 'timer') return
@@ -60,6 +61,9 @@ export function scheduleOverdue({ engine, ids }: TurnControl, { id, flow }: Sess
   callSchedule(engine, id, at).catch((error: unknown) => logFailure(engine, asFlowError(error), ids))
 }
 
+/** The sessions for which the option is being called. If it wakes one at once, the wake does not call it again. */
+const underWay = new WeakMap<EngineContext, Set<string>>()
+
 /** Calls the option. @throws `FlowError` with the code `SCHEDULE_ERROR` */
 export async function callSchedule(engine: EngineContext, sessionId: string, at: number): Promise<void> {
   const { deadlines, limits, session } = engine
@@ -69,6 +73,9 @@ export async function callSchedule(engine: EngineContext, sessionId: string, at:
   if (schedule === undefined) {
     throw scheduleError("A timer needs the engine option 'schedule', because the session store is durable.")
   }
+  const sessions = underWay.get(engine) ?? new Set()
+  if (sessions.has(sessionId)) return
+  underWay.set(engine, sessions.add(sessionId))
   const { storeTimeoutMs } = limits
   await new Promise<void>((resolve, reject) => {
     const late = (): void => reject(scheduleError(`schedule took longer than storeTimeoutMs (${storeTimeoutMs} ms).`))
@@ -77,7 +84,7 @@ export async function callSchedule(engine: EngineContext, sessionId: string, at:
     calling
       .then(resolve, (cause) => reject(scheduleError('The engine option schedule failed.', cause)))
       .finally(() => deadline?.cancel())
-  })
+  }).finally(() => sessions.delete(sessionId))
 }
 
 function scheduleError(message: string, cause?: unknown): FlowError {

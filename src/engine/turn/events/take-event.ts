@@ -28,11 +28,11 @@ const maxPayloadBytes = 1024
 export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Turn): Promise<Transition> {
   const event = control.input.event as TurnEvent
   const declared = declaredEvents(draft)
-  draft.event = entryOf(control, event)
   if (control.after !== undefined) takeOver(control, draft, control.after)
   const isHere = isFor(event, draft, control.engine.clock.now())
   const found = isHere ? find(declared, event) : undefined
   if (found === undefined && isHere && event.source === 'timer') {
+    draft.event = entryOf(control, event)
     turn.log.warn(`A timer is removed: no step in use and no flow has an event '${event.name}' any more.`)
     return reply()
   }
@@ -41,6 +41,7 @@ export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Tu
     throw FlowError.isInstance(error) && error.code === 'INVALID_INPUT' ? refuse(control, error) : error
   })
   control.work.check()
+  draft.event = entryOf(control, event)
   const returned: unknown = await found.execute(payload, turn)
   control.work.check()
   if (returned === undefined) return reply()
@@ -64,10 +65,13 @@ function notTaken(
 }
 
 /** Whether the event is for the step's present entry; a timer must still be there, and due. */
-function isFor({ name, source, only }: TurnEvent, { base, currentStep, entry }: TurnDraft, now: number): boolean {
+function isFor({ name, source, only }: TurnEvent, draft: TurnDraft, now: number): boolean {
+  const { base, currentStep, entry, steps } = draft
   // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
   if (base.turns === 0) return false
-  if (only !== undefined && (only.step !== currentStep || only.entry !== entry)) return false
+  // A deploy may have renamed the step.
+  const step = only && (steps.aliases.get(only.step) ?? only.step)
+  if (only !== undefined && (step !== currentStep || only.entry !== entry)) return false
   const timer = base.flow.frames?.[0]?.timers?.find((one) => one.name === name)
   return source !== 'timer' || (timer !== undefined && Date.parse(timer.at) <= now)
 }

@@ -124,7 +124,9 @@ function startNew(control: TurnControl, parts: SessionParts, claimedId: string |
 
 /** Whether `migrate` or `onRestore` of the flow brought the session to another step. */
 function isElsewhere(loaded: SessionDocument | undefined, restored: SessionDocument, steps: FlowSteps): boolean {
-  const { currentStep } = restored.flow
+  const { currentStep, frames } = restored.flow
+  // The hook has moved what the step waits for, too.
+  if (frames?.[0]?.step === currentStep) return false
   const former = loaded?.flow.currentStep ?? null
   return currentStep !== null && former !== null && currentStep !== (steps.aliases.get(former) ?? former)
 }
