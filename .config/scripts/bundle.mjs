@@ -116,7 +116,7 @@ async function chunk(source) {
 }
 
 function loadLate({ onResolve }) {
-  onResolve({ filter: /^\./ }, ({ kind }) =>
+  onResolve({ filter: /\/waiting\/index\.js$/ }, ({ kind }) =>
     kind === 'dynamic-import' ? { path: './waiting.js', external: true } : undefined,
   )
 }

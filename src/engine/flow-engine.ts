@@ -11,6 +11,7 @@ import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
 import type { SessionStore, SessionSummary } from '../session/session-store.js'
 import { prepareStore } from '../stores/create-store.js'
+import type { JsonValue } from '../util/json.js'
 import { checkEngineOptions } from './check-engine-options.js'
 import { closeEngine } from './close-engine.js'
 import type { EngineContext } from './core/engine-context.js'
@@ -239,7 +240,8 @@ export class FlowEngine {
    * ```
    */
   sendEvent(input: SendEventInput): Promise<ExecuteResult> {
-    return this.#waiting().then(({ sendEvent }) => sendEvent(this.#context, input))
+    const copy = copyOfEvent(input)
+    return this.#waiting().then(({ sendEvent }) => sendEvent(this.#context, copy))
   }
 
   /**
@@ -468,5 +470,14 @@ export class FlowEngine {
       const { sessionId, replicas, wanted } = report
       events.emit('session:under-replicated', { sessionId, replicas, wanted, at: clock.now() })
     })
+  }
+}
+
+/** The caller may change its object while the code of events is loaded. What cannot be copied is refused later. */
+function copyOfEvent(input: SendEventInput): SendEventInput {
+  try {
+    return { ...input, payload: structuredClone(input.payload) as JsonValue }
+  } catch {
+    return input
   }
 }

@@ -132,8 +132,8 @@ export abstract class BaseStep<State extends object = object> {
   }
 
   /**
-   * The outside events that this step takes: see {@link event}. Called when one arrives, and at the end of the turn that
-   * entered the step. Default: none.
+   * The outside events that this step takes: see {@link event}. Called when one arrives, and at the end of each
+   * turn. Default: none.
    */
   events(): readonly FlowEvent[] {
     return []

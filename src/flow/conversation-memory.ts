@@ -31,7 +31,7 @@ interface Namespace {
 }
 
 /** The memory namespace of a model step. */
-export function namespaceOf(step: Pick<Step, 'memory'>, stepId: string): string {
+export function namespaceOf(step: { readonly memory?: string | undefined }, stepId: string): string {
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
   throw flowCodeError(`The memory namespace of step '${stepId}' must be a non-empty string other than '__proto__'.`)

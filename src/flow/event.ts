@@ -74,7 +74,7 @@ export function event<Schema extends StandardSchemaV1 = StandardSchemaV1<unknown
   check(typeof byUser === 'boolean', 'true or false as byUser')
   check(input === undefined || typeof input?.['~standard']?.validate === 'function', 'a Standard Schema as input')
   const [first, ...more] = [after, silence, input].filter((one) => one !== undefined)
-  check(more.length === 0, 'only one of input, after and silence, because the clock sends no payload')
+  check(more.length === 0, 'only one of input, after and silence')
   check(first === input || isDelay(first), `after or silence in ${delayRule}`)
   return Object.freeze({ [marker]: true, name, input, byUser, after, silence, execute })
 }

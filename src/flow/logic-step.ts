@@ -25,7 +25,7 @@ export abstract class LogicStep<State extends object = object> extends BaseStep<
   /**
    * The memory namespace that what is said in this step is added to, for a model that continues later. Default: none.
    */
-  readonly memory: string | undefined = undefined
+  declare readonly memory?: string | undefined
 
   /** Handles the user's message. Must return a transition. */
   abstract run(turn: Turn): Awaitable<Transition>

@@ -51,20 +51,27 @@ export interface Turn {
   readonly entered: boolean
   /**
    * The event that this turn takes, in place of a message; `undefined` in the turn of a message. `by` is the sender's
-   * name, `byId` the sender's ID, `about` what a ticket asked the sender.
+   * name, `byId` the sender's ID, `about` what a ticket asked the sender. `id` is the same if the event is tried again
+   * after a conflict, and different for any other event: name work after it, `turn.once(`pay:${turn.event.id}`)`.
    */
   readonly event:
-    | { readonly name: string; readonly by?: string; readonly byId?: string; readonly about?: JsonValue }
+    | {
+        readonly name: string
+        readonly id: string
+        readonly by?: string
+        readonly byId?: string
+        readonly about?: JsonValue
+      }
     | undefined
   /** The ID of the current step; before the first one is entered, of the step that the turn will enter. */
   readonly step: string
-  /** Which entry of the current step this is, unique in the session. */
+  /** Which entry of the current step this is, unique in the session. It stays as long as the step takes events. */
   readonly entry: string
   /**
    * Has the clock send an event of the current step, or of the flow, in `ms` milliseconds, counted from now. It replaces
    * the event's timer, if it has one; `undefined` ends that. Stored when the turn commits, unless it leaves the step.
    *
-   * @throws `FlowCodeError` for an unknown event, for one that has an `input`, and for the ninth timer.
+   * @throws `FlowCodeError` for an unknown event, and for one that has an `input`. A ninth timer fails the turn at its end.
    * @example
    * ```ts
    * event({ name: 'remind', after: month, execute: async (_, turn) => { turn.setTimer('remind', month) } })

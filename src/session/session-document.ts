@@ -106,7 +106,7 @@ export interface SessionDocument {
     readonly currentStep: string | null
     /** The content type of replies in the current step, if the transition to this step set one. */
     readonly contentType?: string
-    /** The current step, if it takes events. Absent otherwise. */
+    /** The current step, if it takes events or has a timer. Absent otherwise. */
     readonly frames?: readonly {
       readonly step: string
       /** `'<turn>.<move>'`: which entry of the step this is. */

@@ -70,7 +70,10 @@ export interface SessionStore {
     readonly compareAndSwap: 'backend' | 'process'
     /** Whether sessions outlive the process. */
     readonly durable: boolean
-    /** Milliseconds after the last save after which the store drops a session. Absent: it drops none. */
+    /**
+     * Milliseconds after the last save after which the store drops a session; sooner if it also counts from the session's
+     * creation. Absent: it drops none.
+     */
     readonly ttlMs?: number | undefined
   }
   /**

@@ -362,6 +362,140 @@ describe('an event that nobody takes', () => {
   })
 })
 
+describe('what an event that is refused must not change', () => {
+  test('the session of a batch flow, which saves before each turn of a message', async () => {
+    class Batch extends Refund {
+      override isBatch() {
+        return true
+      }
+    }
+    const { engine, session, stored } = await waiting({ flows: [Batch] })
+    const before = await stored(session)
+    expect((await send(engine, session, { event: 'unknown' })).error?.code).toBe('EVENT_NOT_TAKEN')
+    expect(await stored(session)).toBe(before)
+  })
+
+  test('with a mask that throws', async () => {
+    const mask = (text: string): string => {
+      if (text === 'bad') throw new Error('mask')
+      return text
+    }
+    const { engine, session, stored } = await waiting({ mask })
+    const before = await stored(session)
+    expect((await send(engine, session, { event: 'unknown', payload: 'bad' })).error?.code).toBe('EVENT_NOT_TAKEN')
+    expect(await stored(session)).toBe(before)
+  })
+
+  test('and the state is that of the session, whoever owns it', async () => {
+    const foreign = vi.fn()
+    const { engine, session } = await waiting({}, 'ada')
+    engine.on('session:foreign', foreign)
+    const wrong = await send(engine, session, { ...approve, flowName: 'Elsewhere' })
+    const refused = await send(engine, session, { ...approve, payload: { at: new Date(0) } as never })
+    expect([wrong.sessionState, refused.sessionState]).toEqual(['running', 'running'])
+    expect((await send(engine, session, { ...approve, by: '', owner: 'bob' })).sessionState).toBe('none')
+    expect(foreign).toHaveBeenCalledOnce()
+  })
+})
+
+test('a session that a hook completes takes no event', async () => {
+  class Over extends EndStep {
+    static override readonly id = 'Over'
+  }
+  class Leaving extends LogicStep {
+    static override readonly id = 'Leaving'
+    override onEnter() {
+      return finish('Over.')
+    }
+    override run() {
+      return reply('x')
+    }
+  }
+  class Moving extends Refund {
+    override steps() {
+      return [Ask, Wait, Paid, Leaving, Over]
+    }
+    override onRestore(document: SessionDocument) {
+      return { ...document, flow: { ...document.flow, currentStep: 'Leaving' } }
+    }
+  }
+  const { backing, session } = await waiting()
+  const { engine } = harness({ flows: [Moving], backing })
+  expect((await send(engine, session, { event: 'shipped' })).error?.code).toBe('EVENT_NOT_TAKEN')
+})
+
+test('turn.event.id is the same in each attempt, and another one in the next event', async () => {
+  const ids: (string | undefined)[] = []
+  let interfere: (() => Promise<unknown>) | undefined
+  class Shop extends Refund {
+    override events() {
+      return [
+        event({
+          name: 'pay',
+          execute: async (_, turn) => {
+            ids.push(turn.event?.id)
+            await interfere?.()
+            interfere = undefined
+          },
+        }),
+      ]
+    }
+  }
+  const { engine, session, backing } = await waiting({ flows: [Shop] })
+  const other = harness({ flows: [Shop], backing })
+  interfere = () => other.engine.execute({ flowName: 'Refund', userMessage: 'hello', sessionId: session })
+  await send(engine, session, { event: 'pay' })
+  await send(engine, session, { event: 'pay' })
+  const [first, again, next] = ids
+  expect([again, ids.length]).toEqual([first, 3])
+  expect(next).not.toBe(first)
+})
+
+test('the caller may change its payload at once', async () => {
+  const { engine, session, document } = await waiting()
+  const payload = { approved: true }
+  const sent = send(engine, session, { ...approve, payload })
+  payload.approved = false
+  await sent
+  expect((await document(session)).history.at(-1)?.event?.payload).toEqual({ approved: true })
+})
+
+test('an interrupted queue: a message behind an event supersedes those before it, and not the event', async () => {
+  const held = gate()
+  const begun = gate()
+  class Slow extends Wait {
+    static override readonly id = 'Wait'
+    override events() {
+      return [
+        event({
+          name: 'slow',
+          execute: async () => {
+            begun.open()
+            await held.opened
+            return reply('Slowly.')
+          },
+        }),
+      ]
+    }
+  }
+  class SlowRefund extends Refund {
+    override steps() {
+      return [Ask, Slow, Paid]
+    }
+  }
+  const { engine, session, say } = await waiting({ flows: [SlowRefund], busy: 'interrupt' })
+  const sent = send(engine, session, { event: 'slow' })
+  await begun.opened
+  const messages = ['one', 'two', 'three'].map((text) => say(text))
+  held.open()
+  expect((await sent).response.message).toBe('Slowly.')
+  expect((await Promise.all(messages)).map(({ error }) => error?.code)).toEqual([
+    'TURN_SUPERSEDED',
+    'TURN_SUPERSEDED',
+    undefined,
+  ])
+})
+
 describe('input of sendEvent that cannot be used', () => {
   test.each<[string, object, string]>([
     [
@@ -412,6 +546,17 @@ describe('input of sendEvent that cannot be used', () => {
     expect([error?.code, sessionState]).toEqual(['INVALID_INPUT', 'running'])
     expect(error?.message).toMatch(/^The payload of event 'decision' does not fit: approved: /)
     expect(await stored(session)).toBe(before)
+  })
+
+  test('a getter that throws does not make it reject', async () => {
+    const { engine } = harness({ flows: [Refund] })
+    const input = {
+      event: 'x',
+      get sessionId(): string {
+        throw new Error('evil')
+      },
+    }
+    expect((await engine.sendEvent(input)).response.success).toBe(false)
   })
 
   test.each<unknown>([undefined, null, 'x', []])('%j instead of an input never rejects', async (input) => {
@@ -563,6 +708,16 @@ describe('the same event again, under its key', () => {
 })
 
 describe("the user's own event", () => {
+  test('does not push out the receipts of the application', async () => {
+    const { engine, session, say } = await waiting({})
+    const webhook = { event: 'shipped', idempotencyKey: 'shop:webhook:evt_1' }
+    await send(engine, session, webhook)
+    for (let count = 0; count < 40; count++) {
+      await say('', { event: { name: 'press' }, idempotencyKey: `press-of-this-test-${count}` })
+    }
+    expect((await send(engine, session, webhook)).replayed).toBe(true)
+  })
+
   test('reaches what allows it, and nothing else', async () => {
     const { session, say, stored } = await waiting({}, 'ada')
     const pressed = await say('', { event: { name: 'press' } })
@@ -577,8 +732,21 @@ describe("the user's own event", () => {
   })
 
   test.each<[string, object, string]>([
-    ['with a message', { userMessage: 'hello' }, 'Send either a message or an event, not both.'],
-    ['without a session', { sessionId: '' }, 'An event needs a sessionId: it never begins a session.'],
+    [
+      'with a message',
+      { userMessage: 'hello' },
+      'event must be { name, payload? }, with a sessionId, an empty message and no files.',
+    ],
+    [
+      'without a session',
+      { sessionId: '' },
+      'event must be { name, payload? }, with a sessionId, an empty message and no files.',
+    ],
+    [
+      'with a field that it does not have',
+      { event: { name: 'press', by: 'Boss' } },
+      'event must be { name, payload? }, with a sessionId, an empty message and no files.',
+    ],
     ['without a name', { event: {} }, 'The name of an event must be a text of 1 to 200 characters.'],
     ['with an unknown whenEnded', { whenEnded: 'maybe' }, "whenEnded must be 'new' or 'reject'."],
   ])('%s is refused', async (_what, change, message) => {

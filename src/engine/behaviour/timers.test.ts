@@ -1,5 +1,6 @@
 /** Time: when the clock sends an event, and who wakes the session for it. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
 import { expectNothingLeft, gate, harness } from '../../../testing/contract/engine-harness.js'
 import { VirtualClock } from '../../../testing/index.js'
 import {
@@ -14,6 +15,7 @@ import {
   reply,
   type SessionDocument,
   type StepConstructor,
+  type Transition,
   type Turn,
 } from '../../index.js'
 
@@ -36,6 +38,10 @@ class Wait extends LogicStep {
   override run(turn: Turn) {
     return turn.message === 'leave' ? go(Done) : reply(turn.entered ? 'Waiting.' : 'Still waiting.')
   }
+}
+
+class Later2 extends Wait {
+  static override readonly id = 'Later2'
 }
 
 class Done extends LogicStep {
@@ -115,6 +121,39 @@ describe('after', () => {
     const { engine, session, timers } = await started()
     await engine.sendEvent({ sessionId: session, event: 'remind' })
     expect(await timers()).toEqual({ expired: 7 * day })
+  })
+
+  test('outlives a deploy that renames the step, and goes with migrate', async () => {
+    class Renamed extends Wait {
+      static override readonly id = 'Renamed'
+      static override readonly aliases = ['Wait']
+    }
+    const { backing, session, clock } = await started()
+    const schedule = () => undefined
+    const renamed = harness({ flows: [flowOf([Renamed, Done])], backing, clock, schedule })
+    await clock.advance(day)
+    const { results } = await renamed.engine.wake({ sessionId: session })
+    expect(results.map(({ response }) => response.message)).toEqual(['Do not forget.'])
+    class Moved extends flowOf([Wait, Later2, Done]) {
+      static override readonly version = 2
+      static override migrate(document: SessionDocument) {
+        const { flow } = document
+        const frames = flow.frames?.map((one) => ({ ...one, step: 'Later2' }))
+        return { ...document, flow: { ...flow, currentStep: 'Later2', ...(frames && { frames }) } }
+      }
+    }
+    const moved = harness({ flows: [Moved], backing, clock, schedule })
+    await moved.engine.execute({ flowName: 'Talk', userMessage: 'hello', sessionId: session })
+    const { frames } = (await moved.document(session)).flow
+    expect(frames?.[0]).toMatchObject({ step: 'Later2', entry: '1.1', timers: [{ name: 'expired' }] })
+  })
+
+  test('of a step goes with it, though the flow has an event of the same name', async () => {
+    const { say, document, session } = await started({
+      flow: flowOf([Wait, Done], () => [event({ name: 'remind', execute: () => reply('Flow.') })]),
+    })
+    await say('leave')
+    expect((await document(session)).flow.frames).toBeUndefined()
   })
 
   test('a deploy that changes it affects new entries only', async () => {
@@ -199,6 +238,41 @@ describe('silence', () => {
     expect(await timers()).toEqual({ quiet: 2 * day })
   })
 
+  test("the user's own event ends it, too", async () => {
+    const press = event({ name: 'press', byUser: true, execute: () => undefined })
+    const { clock, timers, engine, session } = await started({ flow: flowOf([Quiet, Done], () => [press]) })
+    await clock.advance(minute)
+    await engine.execute({ flowName: 'Talk', userMessage: '', sessionId: session, event: { name: 'press' } })
+    expect(await timers()).toEqual({ nudge: day + minute })
+  })
+
+  test('is counted from the last message, not from an event after it', async () => {
+    class Before extends LogicStep {
+      static override readonly id = 'Before'
+      override events() {
+        return [
+          event({ name: 'note', execute: () => undefined }),
+          event({ name: 'on', execute: () => go(Quiet).withReply('On.') }),
+        ]
+      }
+      override run() {
+        return reply('Before.')
+      }
+    }
+    const { clock, timers, engine, session } = await started({ flow: flowOf([Before, Quiet, Done]) })
+    for (const name of ['note', 'on']) {
+      await clock.advance(minute)
+      await engine.sendEvent({ sessionId: session, event: name })
+    }
+    expect(await timers()).toEqual({ nudge: day })
+  })
+
+  test('of a flow and an event of a step may not have one name', async () => {
+    const twice = event({ name: 'remind', silence: day, execute: () => undefined })
+    const { first } = await started({ flow: flowOf([Wait, Done], () => [twice]) })
+    expect(first.response.message).toBe("Step 'Wait' and its flow may not have two events with the name 'remind'.")
+  })
+
   test('of a flow survives a move, and is in every step', async () => {
     const { timers, say, clock, wake } = await started({ flow: flowOf([Wait, Done], () => [nudge]) })
     expect(await timers()).toEqual({ nudge: day, remind: day, expired: 7 * day })
@@ -250,7 +324,32 @@ describe('turn.setTimer', () => {
     expect((await document(session)).flow.wakeAt).toBeUndefined()
   })
 
+  test('is forgotten if the turn leaves the step', async () => {
+    class First extends LogicStep {
+      static override readonly id: string = 'First'
+      override events() {
+        return [event({ name: 'tick', execute: () => undefined })]
+      }
+      override run(turn: Turn) {
+        turn.setTimer('tick', minute)
+        return go(Second)
+      }
+    }
+    class Second extends First {
+      static override readonly id = 'Second'
+      override run() {
+        return reply('Second.') as never
+      }
+    }
+    expect(await (await started({ flow: flowOf([First, Second]) })).timers()).toEqual({})
+  })
+
   test.each<[string, (turn: Turn) => void, string]>([
+    [
+      'an event with an input',
+      (turn) => turn.setTimer('given', 1),
+      "turn.setTimer needs an event of step 'Only' that has no input; got 'given'.",
+    ],
     [
       'an unknown event',
       (turn) => turn.setTimer('unknown', 1),
@@ -273,7 +372,8 @@ describe('turn.setTimer', () => {
       static override readonly id = 'Only'
       override events() {
         const names = ['tick', ...Array.from({ length: 9 }, (_, index) => `tick${index}`)]
-        return names.map((name) => event({ name, execute: () => undefined }))
+        const given = event({ name: 'given', input: z.string(), execute: () => undefined })
+        return [given, ...names.map((name) => event({ name, execute: () => undefined }))]
       }
       override run(turn: Turn) {
         set(turn)
@@ -286,17 +386,18 @@ describe('turn.setTimer', () => {
 })
 
 describe('schedule', () => {
-  test('is called only for a sooner time than the one that stands, and not before the commit can have ended', async () => {
-    class Soon extends LogicStep {
-      static override readonly id = 'Soon'
-      override events() {
-        return [event({ name: 'tick', execute: () => reply('Tick.') })]
-      }
-      override run(turn: Turn) {
-        turn.setTimer('tick', Number(turn.message) || 10)
-        return reply('Set.')
-      }
+  class Soon extends LogicStep {
+    static override readonly id = 'Soon'
+    override events() {
+      return [event({ name: 'tick', execute: () => reply('Tick.') })]
     }
+    override run(turn: Turn) {
+      turn.setTimer('tick', Number(turn.message) || 10)
+      return reply('Set.')
+    }
+  }
+
+  test('is called only for a sooner time than the one that stands, and not before the commit can have ended', async () => {
     const { scheduled, say, clock, wake } = await started({ flow: flowOf([Soon]) })
     expect(scheduled).toEqual([leastMs])
     await say(String(day))
@@ -376,19 +477,46 @@ describe('schedule', () => {
     expect((await engine.run({ flowName: 'Talk', userMessage: 'hello' })).message).toBe(
       `The timer 'expired' would never be due: the session store drops the session ${2 * day} ms after its last save.`,
     )
+    // Nobody would be woken before the session is gone.
+    Object.assign(store, { guarantees: { compareAndSwap: 'process', durable: false, ttlMs: leastMs } })
+    class Short extends Wait {
+      static override readonly id = 'Wait'
+      override events() {
+        return [event({ name: 'soon', after: 10, execute: () => undefined })]
+      }
+    }
+    const short = new FlowEngine({
+      flows: [flowOf([Short, Done])],
+      sessionStore: store as never,
+      schedule: () => undefined,
+    })
+    expect((await short.run({ flowName: 'Talk', userMessage: 'hello' })).message).toMatch(/^The timer 'soon'/)
   })
 
-  test('again, if the commit ended after the wake', async () => {
-    const { store, clock, scheduled, say, wake } = await started()
-    await say('leave')
-    scheduled.length = 0
-    store.delayNext('save', leastMs + minute)
-    const back = say('back')
-    await vi.waitUntil(() => scheduled.length > 0)
-    expect(await wake()).toEqual({ replies: [], next: undefined })
-    await clock.advance(leastMs + minute)
-    await back
-    expect(scheduled.length).toBeGreaterThanOrEqual(1)
+  test('is called again if the commit ended after the time that stands', async () => {
+    const { store, clock, scheduled, say } = await started({ flow: flowOf([Soon]) })
+    await say(String(minute))
+    await clock.advance(leastMs - 1_000)
+    store.delayNext('save', 2_000)
+    const later = say(String(day))
+    await vi.waitUntil(() => store.journal.at(-1)?.outcome === 'pending')
+    await clock.advance(2_000)
+    await later
+    expect(scheduled).toEqual([leastMs, leastMs - 1_000 + day])
+  })
+
+  test('that wakes at once whatever the time is ends', async () => {
+    let calls = 0
+    let engine: FlowEngine | undefined
+    const made = await started({
+      async schedule({ sessionId }) {
+        calls++
+        await engine?.wake({ sessionId })
+      },
+    })
+    engine = made.engine
+    await made.wake()
+    expect(calls).toBe(2)
   })
 
   test('that calls back at once, five times, before the commit, finds nothing to do', async () => {
@@ -462,6 +590,64 @@ describe('wake', () => {
     ])
   })
 
+  test('is one turn for a timer that sets itself again at once', async () => {
+    class Again extends LogicStep {
+      static override readonly id = 'Again'
+      override events() {
+        return [event({ name: 'tick', after: 10, execute: () => go(Again) })]
+      }
+      override run() {
+        return reply('Tick.')
+      }
+    }
+    let later: (() => Promise<void>) | undefined
+    const { clock, wake } = await started({ flow: flowOf([Again]), schedule: () => later?.() })
+    later = () => clock.advance(1_000)
+    await clock.advance(minute)
+    expect((await wake()).replies).toEqual(['Tick.'])
+  })
+
+  test('of a session that a failure aborted finds nothing, and a sweep takes it', async () => {
+    class Failing extends Wait {
+      static override readonly id = 'Wait'
+      override run(turn: Turn): Transition {
+        if (turn.message === 'fail') throw new Error('No.')
+        return super.run(turn)
+      }
+    }
+    const { engine, say, wake, clock } = await started({ flow: flowOf([Failing, Done]) })
+    await say('fail')
+    await clock.advance(2 * day)
+    expect(await wake()).toEqual({ replies: [], next: undefined })
+    expect(await engine.sweep({ olderThan: day })).toEqual({ deleted: 1, failed: 0 })
+  })
+
+  test('of a closed engine says that it is closed', async () => {
+    const { engine, session } = await started()
+    await engine.close()
+    expect((await engine.wake({ sessionId: session })).results[0]?.error?.code).toBe('ENGINE_CLOSED')
+    expect(await engine.sendEvent({ sessionId: session, event: 'decide' })).toMatchObject({
+      sessionState: 'unknown',
+      error: { code: 'ENGINE_CLOSED' },
+    })
+  })
+
+  test('removes a timer whose event got an input by a deploy', async () => {
+    class Asking extends Wait {
+      static override readonly id = 'Wait'
+      override events() {
+        return [event({ name: 'remind', input: z.string(), execute: () => reply('No.') })]
+      }
+    }
+    const { backing, session, clock } = await started()
+    const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() }
+    const other = harness({ flows: [flowOf([Asking, Done])], backing, clock, schedule: () => undefined, logger })
+    await clock.advance(day)
+    const { results } = await other.engine.wake({ sessionId: session })
+    expect(results.map(({ error }) => error)).toEqual([undefined])
+    expect(logger.warn).toHaveBeenCalledOnce()
+  })
+
   test('of a deleted, an unknown and an erased session finds nothing', async () => {
     const { clock, engine, session } = await started()
     await clock.advance(day)
@@ -514,5 +700,48 @@ describe('without schedule, over a store that ends with the process', () => {
     await vi.waitUntil(async () => (await turns()) === 2)
     await engine.close()
     expect(clock.pending).toBe(0)
+  })
+
+  test('a timer whose turn failed is tried again, and a timer goes with its session', async () => {
+    const clock = new VirtualClock()
+    let runs = 0
+    class Flaky extends LogicStep {
+      static override readonly id = 'Flaky'
+      override events() {
+        return [
+          event({
+            name: 'mail',
+            after: day,
+            execute: () => {
+              runs++
+              if (runs === 1) throw new Error('No mail.')
+              return reply('Sent.')
+            },
+          }),
+        ]
+      }
+      override run(turn: Turn) {
+        return turn.message === 'bye' ? finish('Bye.') : reply('Yes.')
+      }
+    }
+    const engine = new FlowEngine({
+      flows: [flowOf([Flaky])],
+      clock,
+      sessionStore: new MemorySessionStore({ clock }),
+    })
+    const say = (userMessage: string, sessionId = '') => engine.run({ flowName: 'Talk', userMessage, sessionId })
+    const { session } = await say('hello')
+    await clock.advance(day)
+    await vi.waitUntil(() => runs === 1 && clock.pending === 1)
+    await clock.advance(minute)
+    await vi.waitUntil(() => runs === 2)
+    await vi.waitUntil(() => clock.pending === 0)
+    const { session: ended } = await say('hello')
+    await say('bye', ended)
+    const { session: deleted } = await say('hello')
+    await engine.deleteSession(deleted)
+    expect(clock.pending).toBe(0)
+    await engine.deleteSession(session)
+    await engine.close()
   })
 })

@@ -22,8 +22,8 @@ export interface TurnEvent {
   /** Frozen; `undefined` if there is none. */
   readonly payload: JsonValue | undefined
   readonly source: 'server' | 'user' | 'timer'
-  /** What flow code sees of it: `Turn.event`. Frozen. */
-  readonly seen: NonNullable<Turn['event']>
+  /** What flow code sees of it: `Turn.event`. The first attempt at the turn adds an ID, if it has none. Frozen. */
+  seen: Omit<NonNullable<Turn['event']>, 'id'> & { readonly id?: string }
   readonly only?: { readonly step: string; readonly entry: string } | undefined
 }
 

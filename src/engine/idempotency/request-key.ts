@@ -34,7 +34,7 @@ export function requestKeyOf(idempotencyKey: unknown, request: Request, flowName
 function textOf(idempotencyKey: string, request: Request, flowName: string): string {
   const { userMessage, attachments, context, event } = request
   if (event !== undefined) {
-    const { about: _, ...sender } = event.seen
+    const { about: _about, id: _id, ...sender } = event.seen
     return canonicalJson([idempotencyKey, sender, event.payload ?? null])
   }
   const texts = JSON.stringify([idempotencyKey, flowName, userMessage])

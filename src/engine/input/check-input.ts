@@ -135,10 +135,9 @@ function checkUserEvent(
   limits: EngineLimits,
 ): TurnEvent | undefined {
   if (event === undefined) return undefined
-  if (userMessage !== '' || attachments.length > 0) throw invalidInput('Send either a message or an event, not both.')
-  if (sessionId === undefined) throw invalidInput('An event needs a sessionId: it never begins a session.')
-  if (Object.keys(Object(event)).some((name) => name !== 'name' && name !== 'payload')) {
-    throw invalidInput('event may have the fields name and payload, and no other.')
+  const isAlone = userMessage === '' && attachments.length === 0 && sessionId !== undefined
+  if (!isAlone || Object.keys(Object(event)).some((name) => name !== 'name' && name !== 'payload')) {
+    throw invalidInput('event must be { name, payload? }, with a sessionId, an empty message and no files.')
   }
   return checkEvent(event, 'user', limits)
 }

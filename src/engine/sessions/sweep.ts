@@ -22,7 +22,8 @@ export async function sweep(engine: EngineContext, options: SweepOptions): Promi
   // A store may list a session twice. A removed one is gone by then.
   const seen = new Set<string>()
 
-  const mayRemove = ({ wakeAt }: SessionSummary): boolean => wakeAt === undefined || timers === 'ignore'
+  const mayRemove = ({ wakeAt, runStatus }: SessionSummary): boolean =>
+    wakeAt === undefined || runStatus !== 'running' || timers === 'ignore'
 
   async function removeOne(session: SessionSummary): Promise<boolean | 'failed'> {
     if (!mayRemove(session)) return false

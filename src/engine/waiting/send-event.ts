@@ -1,4 +1,5 @@
 /** Sends an event of the application to a session. */
+import { EngineClosedError } from '../../errors/engine-errors.js'
 import type { AnyFlowError } from '../../errors/flow-error.js'
 import { EventNotTakenError, SessionFlowMismatchError } from '../../errors/session-errors.js'
 import { ownerOf } from '../../session/session-codec.js'
@@ -53,6 +54,7 @@ async function stateOf(
   { code }: AnyFlowError,
 ): Promise<SessionState> {
   if (code === 'EVENT_NOT_TAKEN' || sessionId === '') return 'none'
+  if (engine.session.closing) return 'unknown'
   const owner = textIn(input, 'owner', () => true)
   if (owner !== undefined) return lookUpState(engine, sessionId, owner, {})
   try {
@@ -70,6 +72,7 @@ export async function take(
   { sessionId, owner, flowName, idempotencyKey, requestId, signal }: Omit<SendEventInput, 'event'>,
   event: TurnEvent,
 ): Promise<ExecuteResult> {
+  if (engine.session.closing) throw new EngineClosedError()
   const found = await findSession(engine, sessionId, owner)
   if (found === undefined) throw new EventNotTakenError({ sessionId, event: event.name })
   const boundFlow = engine.flows.currentName(found.flowName)

@@ -1,4 +1,5 @@
 /** Sends the events whose timers are due. */
+import { EngineClosedError } from '../../errors/engine-errors.js'
 import { decodeSession } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import { isoTime } from '../../util/iso-time.js'
@@ -47,6 +48,7 @@ export async function wake(engine: EngineContext, named: { readonly sessionId: s
 }
 
 async function load({ session }: EngineContext, sessionId: string): Promise<SessionDocument | undefined> {
+  if (session.closing) throw new EngineClosedError()
   const stored = await session.access.loadUnchecked(sessionId)
   const document = stored === undefined ? undefined : decodeSession(stored, sessionId)
   return document?.runStatus === 'running' ? document : undefined
@@ -63,7 +65,13 @@ function nextDue(
       .filter(({ at }) => Date.parse(at) <= now)
       .map(({ name, at }) => ({
         at,
-        event: { name, payload: undefined, source: 'timer', seen: { name }, only: { step, entry } } as const,
+        event: {
+          name,
+          payload: undefined,
+          source: 'timer',
+          seen: { name, id: `${name} ${at}` },
+          only: { step, entry },
+        } as const,
       })),
   )
   due.sort((one, other) => Date.parse(one.at) - Date.parse(other.at))

@@ -35,7 +35,7 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
-const maximumBytes = 64.9 * 1024
+const maximumBytes = 65.1 * 1024
 /** The bound of what the root loads with the first outside event or timer. */
 const maximumLateBytes = 3.5 * 1024
 

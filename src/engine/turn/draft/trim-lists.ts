@@ -207,11 +207,13 @@ function followCalls({ parts }: StoredMessage, open: Set<string>, results: Reado
 function trimReceipts(receipts: GrowingList<SessionReceipt>, most: number, firstTurn: number): void {
   const { list } = receipts
   const kept = list[0]?.turn === 1 && !list[0].event ? 1 : 0
-  const events = list.filter(({ event }) => event).length
+  let events = 0
+  for (const { event } of list) if (event) events++
   let spareEvents = events - maxEventReceipts
   let spare = list.length - events - kept - most
   let index = kept
-  for (const { event, turn = firstTurn } of list.slice(kept)) {
+  for (let place = kept; place < list.length; place++) {
+    const { event, turn = firstTurn } = list[place] as SessionReceipt
     const isKept = event ? spareEvents-- <= 0 : spare-- <= 0 && turn >= firstTurn
     if (isKept) index++
     else receipts.removeOldest(1, index)

@@ -302,7 +302,8 @@ export class TurnDraft implements StepRuntime {
 
   #addReceipt({ key, request }: RequestKey, kind: { readonly event: true } | undefined): void {
     this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
-    this.#receipts.push(Object.freeze({ key, request, turn: this.turnNumber, ...kind }))
+    const receipt = { key, request, turn: this.turnNumber }
+    this.#receipts.push(Object.freeze(kind === undefined ? receipt : { ...receipt, ...kind }))
   }
 
   #storedFlow(context: JsonObject, steps: SessionDocument['flow']['steps']): SessionDocument['flow'] {

@@ -26,7 +26,7 @@ export function declaredEvents({ flow, steps, stepId }: TurnDraft): DeclaredEven
   const ofStep = hasOwn ? checked(step.events(), `Step '${stepId}'`) : none
   const ofFlow = isFlowWide ? checked(flow.events(), 'The flow') : none
   if (ofFlow.some(({ after }) => after !== undefined)) {
-    throw flowCodeError('An event of a flow may have silence, but not after: a flow is not entered.')
+    throw flowCodeError('An event of a flow may not have after, only silence.')
   }
   // Their timers would have one name.
   checkNames([...ofStep, ...ofFlow.filter(({ silence }) => silence)], `Step '${stepId}' and its flow`)

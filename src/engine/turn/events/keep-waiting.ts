@@ -40,7 +40,10 @@ function timesOf(
   // A flow's silence outlives a step.
   const times = new Map(
     former?.timers
-      ?.filter(({ name }) => name !== event?.name && (!isNew || ofFlow.some((one) => one.name === name)))
+      ?.filter(
+        ({ name }) =>
+          name !== event?.name && (!isNew || ofFlow.some((one) => one.name === name && one.silence !== undefined)),
+      )
       .map(({ name, at }) => [name, Date.parse(at)]),
   )
   const start = (name: string, ms: number | undefined, from = now): unknown => ms && times.set(name, from + ms)

@@ -27,6 +27,9 @@ const maxPayloadBytes = 1024
  */
 export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Turn): Promise<Transition> {
   const event = control.input.event as TurnEvent
+  // Later attempts, and repeats under a key, have the same one.
+  const id = control.input.idempotency?.key ?? control.engine.generateId('turn')
+  event.seen = Object.freeze({ id, ...event.seen })
   const declared = declaredEvents(draft)
   if (control.after !== undefined) takeOver(control, draft, control.after)
   const isHere = isFor(event, draft, control.engine.clock.now())
@@ -68,7 +71,7 @@ function notTaken(
 function isFor({ name, source, only }: TurnEvent, draft: TurnDraft, now: number): boolean {
   const { base, currentStep, entry, steps } = draft
   // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
-  if (base.turns === 0) return false
+  if (base.turns === 0 || draft.completed) return false
   // A deploy may have renamed the step.
   const step = only && (steps.aliases.get(only.step) ?? only.step)
   if (only !== undefined && (step !== currentStep || only.entry !== entry)) return false
@@ -89,13 +92,16 @@ function entryOf({ engine: { mask } }: TurnControl, { payload, seen }: TurnEvent
   const masked = (text: string): string => (mask && text !== '' ? maskText(mask, text, 'message') : text)
   const stored = payload === undefined ? undefined : maskJson(masked, payload, 'message')
   const isKept = stored !== undefined && jsonSize(stored) <= maxPayloadBytes
-  const { about: _, ...sender } = seen
+  const { about: _about, id: _id, ...sender } = seen
   return deepFreeze({ ...sender, ...(isKept && { payload: stored }) })
 }
 
 /** The event of the step, or of the flow. A ticket is for the entry of a step. */
 function find(declared: DeclaredEvents | undefined, { name, source, only }: TurnEvent): FlowEvent | undefined {
-  const isNamed = (one: FlowEvent): boolean => one.name === name && (source !== 'user' || one.byUser)
+  // A deploy may have given the event of a timer an input.
+  const isFit = ({ byUser, input }: FlowEvent): boolean =>
+    source === 'user' ? byUser : source !== 'timer' || input === undefined
+  const isNamed = (one: FlowEvent): boolean => one.name === name && isFit(one)
   const isForStep = only !== undefined && source !== 'timer'
   return declared?.ofStep.find(isNamed) ?? (isForStep ? undefined : declared?.ofFlow.find(isNamed))
 }

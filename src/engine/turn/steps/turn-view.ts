@@ -47,7 +47,7 @@ export class TurnView implements Turn {
   }
 
   get event(): Turn['event'] {
-    return this.#control.input.event?.seen
+    return this.#control.input.event?.seen as Turn['event']
   }
 
   get step(): string {
