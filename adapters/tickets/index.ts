@@ -32,8 +32,9 @@ export interface TicketHolder {
 export interface Tickets {
   /**
    * A ticket for an event of the turn's current step, in the letters of base64url. The same content gives the same
-   * text, so a turn that is repeated sends the same link. It opens until the step is left or entered again; it is not
-   * single-use, and whoever has it may use it. An event of the flow does not take tickets.
+   * text, so a turn that is repeated sends the same link. Its event is taken until the step is left or entered again;
+   * it is not single-use, and whoever has it may use it. The name is not checked: only an event of the current step can
+   * be taken, not one of the flow.
    *
    * @throws `InvalidInputError` (rejects)
    */
@@ -55,7 +56,7 @@ const minSecretLength = 32
  * Makes tickets for links in mails and for buttons: the text is encrypted, and says which session, step and event it is
  * for, and whose it is. Needs WebCrypto, which Node.js, Bun, Deno and workerd have.
  *
- * @throws `InvalidInputError` for a missing, unknown or short secret
+ * @throws `InvalidInputError` for a missing or short secret, or an unknown option
  * @example
  * ```ts
  * const links = tickets({ secrets: [ticketSecret] })

@@ -39,7 +39,10 @@ function blocksOf(page: string, language: string): Block[] {
   return Array.from(found, ({ index, 1: code = '' }) => ({ page, line: text.slice(0, index).split('\n').length, code }))
 }
 
-/** The type errors of `blocks`, each a module of its own in one program over the sources. */
+/**
+ * The type errors of `blocks`, each a module of its own in one program over the sources. A block whose first line is a
+ * comment with the name of its file can be imported by that name.
+ */
 function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     join(root, 'tsconfig.json'),
@@ -47,7 +50,12 @@ function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): st
     { ...ts.sys, onUnRecoverableConfigFileDiagnostic: () => undefined },
   )
   const options = { ...config?.options, ...more }
-  const virtual = new Map(blocks.map((block, index) => [join(root, `docs-block-${index}.ts`), block]))
+  const virtual = new Map(
+    blocks.map((block, index) => {
+      const [, name = `docs-block-${index}.ts`] = /^\/\/ ([\w.-]+\.ts)\n/.exec(block.code) ?? []
+      return [join(root, name), block]
+    }),
+  )
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile, getSourceFile } = host
   host.fileExists = (file) => virtual.has(file) || fileExists(file)
@@ -69,9 +77,10 @@ function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): st
 
 // Each compiles all pages, which takes long on a machine with other work.
 describe('TypeScript in the pages', { timeout: 300_000 }, () => {
-  // The programs of that page import each other: testing/contract/package/get-started.test.ts compiles
-  // and runs them in a project.
-  const ofModules = pages.filter((page) => page !== 'docs/get-started.md')
+  // The programs of these pages import each other: testing/contract/package/get-started.test.ts compiles and runs
+  // those of one in a project, and the last test here compiles those of the other.
+  const ofPrograms = ['docs/get-started.md', 'docs/waiting.md']
+  const ofModules = pages.filter((page) => !ofPrograms.includes(page))
   const blocks = ofModules.flatMap((page) => blocksOf(page, 'ts'))
 
   test('is there, and each block is a module of its own', () => {
@@ -92,6 +101,13 @@ describe('TypeScript in the pages', { timeout: 300_000 }, () => {
     const withoutDom = { lib: ['lib.es2023.d.ts'], types: ['node'] }
     expect(typeErrors([...blocks, { page: 'planted.md', line: 7, code }], withoutDom)).toEqual([
       "planted.md:8 Cannot find name 'Document'.",
+    ])
+  })
+
+  test('compiles as one program in docs/waiting.md', () => {
+    const code = "import { day } from './refund.js'\nexport const word: string = day\n"
+    expect(typeErrors([...blocksOf('docs/waiting.md', 'ts'), { page: 'planted.md', line: 7, code }])).toEqual([
+      "planted.md:9 Type 'number' is not assignable to type 'string'.",
     ])
   })
 })
