@@ -117,7 +117,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
   'adapters/tickets': {
     decides: 'links and buttons that send one event: `turnkeeper/tickets`',
     areas: ['src/(root)'],
-    files: ['src/util/options.ts', 'src/util/digest.ts'],
+    files: ['src/util/options.ts', 'src/util/digest.ts', 'src/util/json.ts'],
     packages: [],
   },
   'adapters/node': {

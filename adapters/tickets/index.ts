@@ -6,6 +6,7 @@
  */
 import type { JsonValue, SendEventInput, Turn } from '../../src/index.js'
 import { canonicalJson, digestOf } from '../../src/util/digest.js'
+import { copyJson, jsonSize } from '../../src/util/json.js'
 import { checkOptionNames, invalidInput } from '../../src/util/options.js'
 import { openText, type Secret, sealText, secretOf } from './seal.js'
 
@@ -48,7 +49,8 @@ export interface Tickets {
   open(ticket: string, payload?: JsonValue): Promise<SendEventInput>
 }
 
-const maxSenderLength = 200
+const maxNameLength = 200
+const maxAboutDepth = 64
 const maxAboutBytes = 1024
 const minSecretLength = 32
 
@@ -69,8 +71,8 @@ export function tickets(options: TicketsOptions): Tickets {
   const secrets = checkSecrets(options.secrets).map(secretOf) as [Secret, ...Secret[]]
   return {
     async seal(turn, event, holder) {
-      if (typeof event !== 'string' || event.trim() === '') {
-        throw invalidInput('seal: event must be the name of an event of the current step.')
+      if (typeof event !== 'string' || event.trim() === '' || event.length > maxNameLength) {
+        throw invalidInput(`seal: event must be the name of an event: 1 to ${maxNameLength} characters.`)
       }
       checkHolder(holder)
       const { session, step, entry } = turn
@@ -99,10 +101,10 @@ function checkHolder(holder: TicketHolder): void {
   checkOptionNames('seal', holder, { by: true, byId: true, about: true })
   const { by, byId, about } = holder
   for (const [name, value] of [['by', by], ...(byId === undefined ? [] : [['byId', byId]])] as const) {
-    if (typeof value === 'string' && value !== '' && value.length <= maxSenderLength) continue
-    throw invalidInput(`seal: ${name} must be a text of 1 to ${maxSenderLength} characters.`)
+    if (typeof value === 'string' && value !== '' && value.length <= maxNameLength) continue
+    throw invalidInput(`seal: ${name} must be a text of 1 to ${maxNameLength} characters.`)
   }
-  if (new TextEncoder().encode(JSON.stringify(about) ?? '').length > maxAboutBytes) {
-    throw invalidInput(`seal: about may have at most ${maxAboutBytes} bytes as JSON.`)
-  }
+  if (about === undefined) return
+  const copy = copyJson(about, 'seal: about', maxAboutDepth, (problem, cause) => invalidInput(`${problem}.`, cause))
+  if (jsonSize(copy) > maxAboutBytes) throw invalidInput(`seal: about may have at most ${maxAboutBytes} bytes as JSON.`)
 }

@@ -97,7 +97,13 @@ test.each<[unknown, string]>([
 })
 
 test.each<[string, unknown, string]>([
-  ['', ada, 'seal: event must be the name of an event of the current step.'],
+  ['', ada, 'seal: event must be the name of an event: 1 to 200 characters.'],
+  ['x'.repeat(201), ada, 'seal: event must be the name of an event: 1 to 200 characters.'],
+  [
+    'decision',
+    { ...ada, about: { at: new Date(0) } },
+    'seal: about.at is an instance of Date, which JSON cannot carry: use date.toISOString().',
+  ],
   ['decision', {}, 'seal: by must be a text of 1 to 200 characters.'],
   ['decision', { by: 'x'.repeat(201) }, 'seal: by must be a text of 1 to 200 characters.'],
   ['decision', { ...ada, byId: '' }, 'seal: byId must be a text of 1 to 200 characters.'],
@@ -159,6 +165,6 @@ describe('in a flow', () => {
     await say('again')
     expect(await codeOf(decision)).toBe('EVENT_NOT_TAKEN')
     const { response } = await engine.sendEvent(await links.open(sealed.at(-2) ?? ''))
-    expect(JSON.parse(response.message)).toEqual({ name: 'decision', by: 'Ada Meier', about: '100 EUR' })
+    expect(JSON.parse(response.message)).toMatchObject({ name: 'decision', by: 'Ada Meier', about: '100 EUR' })
   })
 })

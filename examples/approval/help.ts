@@ -1,7 +1,7 @@
 /**
  * A shop's help: a refund over 100 waits for a manager. The customer may go on asking meanwhile, and may withdraw.
  *
- * Work in an event is named after `turn.entry`, not `turn.number`: if the event meets a turn of another process, it
+ * Work in an event is named after `turn.event.id`, not `turn.number`: if the event meets a turn of another process, it
  * runs again as the next turn, and must find what it has done.
  */
 import { event, Flow, finish, go, LogicStep, reply, type Turn } from 'turnkeeper'
@@ -36,7 +36,7 @@ class Approval extends LogicStep<{ amount: number }> {
         async execute({ approved }, turn) {
           const by = turn.event?.by ?? 'A manager'
           if (!approved) return go(Desk).withReply(`${by} has declined your refund of ${amount}.`)
-          return go(Desk).withReply(`${by} has agreed. ${await pay(turn, amount, turn.entry)}`)
+          return go(Desk).withReply(`${by} has agreed. ${await pay(turn, amount, `${turn.event?.id}`)}`)
         },
       }),
       event({ name: 'remind', after: 2 * day, execute: (_, turn) => askManagers(turn, amount, 'Reminder') }),
@@ -84,7 +84,7 @@ async function askManagers(turn: Turn, amount: number, subject: string): Promise
   const { mails, tickets } = officeOf(turn)
   for (const { id, name } of managers) {
     const ticket = await tickets.seal(turn, 'decision', { by: name, byId: id, about: { amount } })
-    await turn.once(`${subject}:${turn.entry}:${id}`, ({ idempotencyKey }) =>
+    await turn.once(`${subject}:${turn.event?.id ?? turn.number}:${id}`, ({ idempotencyKey }) =>
       mails.send({ to: name, subject, ticket, key: idempotencyKey }),
     )
   }

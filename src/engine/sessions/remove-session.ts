@@ -18,7 +18,6 @@ import type { DeleteOptions, ExecuteDeleteResult } from '../core/engine-options.
 import { asFlowError, userText } from '../core/error-text.js'
 import { type Found, loadFor, reportForeign, reportUnreadable } from '../core/foreign-session.js'
 import { deleteFailure, deleteSuccess } from '../core/run-envelope.js'
-import { stopWakeTimer } from '../core/stop-wake-timer.js'
 import { checkRequestId, checkSessionId } from '../input/check-input.js'
 import { deleteWait } from '../lock/lock-waits.js'
 
@@ -79,7 +78,7 @@ export async function removeAndReport(
 ): Promise<boolean> {
   const { events, clock } = engine
   const removed = await removeSession(engine, holder, sessionId, options, request, isDue)
-  if (removed !== undefined) stopWakeTimer(engine, sessionId)
+  if (removed !== undefined) engine.wakeTimers.get(sessionId)?.()
   if (removed !== undefined && events.hasListeners('session:deleted')) {
     events.emit('session:deleted', { sessionId, ...removed, ...request, at: clock.now() })
   }

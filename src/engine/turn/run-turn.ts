@@ -17,7 +17,6 @@ import { deepFreeze } from '../../util/json.js'
 import { shownName } from '../../util/shown-name.js'
 import { registeredName } from '../core/registered-name.js'
 import { successEnvelope, type TurnOutcome } from '../core/run-envelope.js'
-import { stopWakeTimer } from '../core/stop-wake-timer.js'
 import { answerRepeat } from '../idempotency/answer-repeat.js'
 import type { Replay } from '../idempotency/receipts.js'
 import { applyPolicy } from '../lock/busy.js'
@@ -235,7 +234,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }
   const { wakeAt } = document.flow
-  if (wakeAt === undefined) stopWakeTimer(control.engine, document.id)
+  if (wakeAt === undefined) control.engine.wakeTimers.get(document.id)?.()
   if (wakeAt !== undefined && Date.parse(wakeAt) <= control.engine.clock.now()) {
     void lateParts(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
   }

@@ -21,8 +21,9 @@ export function wakeByTimer(engine: EngineContext, { sessionId, at }: { sessionI
   }
   const ms = Math.max(0, Date.parse(at) - clock.now())
   // `wake` never rejects.
-  wakeTimers.set(
-    sessionId,
-    clock.setTimer(() => void fire(), ms, true),
-  )
+  const stop = clock.setTimer(() => void fire(), ms, true)
+  wakeTimers.set(sessionId, () => {
+    wakeTimers.delete(sessionId)
+    stop()
+  })
 }
