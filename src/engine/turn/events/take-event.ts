@@ -28,7 +28,7 @@ const maxPayloadBytes = 1024
 export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Turn): Promise<Transition> {
   const event = control.input.event as TurnEvent
   // Later attempts, and repeats under a key, have the same one.
-  const id = control.input.idempotency?.key ?? control.engine.generateId('turn')
+  const id = control.input.idempotency?.key ?? control.turnId
   event.seen = Object.freeze({ id, ...event.seen })
   const declared = declaredEvents(draft)
   if (control.after !== undefined) takeOver(control, draft, control.after)
@@ -71,7 +71,7 @@ function notTaken(
 function isFor({ name, source, only }: TurnEvent, draft: TurnDraft, now: number): boolean {
   const { base, currentStep, entry, steps } = draft
   // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
-  if (base.turns === 0 || draft.completed) return false
+  if (base.flow.currentStep === null || draft.completed) return false
   // A deploy may have renamed the step.
   const step = only && (steps.aliases.get(only.step) ?? only.step)
   if (only !== undefined && (step !== currentStep || only.entry !== entry)) return false

@@ -40,7 +40,8 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
 
 /** Has the event taken, and runs steps until the draft has its reply. */
 async function runEvent(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
-  if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
+  // A session that has not begun takes no event, so nothing of it may run.
+  if (draft.currentStep === null && draft.turnNumber > 1) await move(control, draft, turn, draft.stepId)
   const { stepId } = draft
   const { takeEvent } = await lateParts(control.engine)
   const transition = await takeEvent(control, draft, turn)
