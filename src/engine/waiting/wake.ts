@@ -9,7 +9,8 @@ import { asFlowError, userText } from '../core/error-text.js'
 import { checkId } from '../core/ids.js'
 import { failureEnvelope } from '../core/run-envelope.js'
 import type { TurnEvent } from '../core/turn-input.js'
-import { callSchedule, timesOf } from '../turn/events/schedule-wake.js'
+import { callSchedule } from '../turn/events/call-schedule.js'
+import { timesOf } from '../turn/events/schedule-wake.js'
 import { take } from './send-event.js'
 
 /** A queue must not take the next wake for the one that runs. */

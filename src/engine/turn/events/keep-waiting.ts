@@ -20,7 +20,7 @@ export function keepWaiting(control: TurnControl, draft: TurnDraft): void {
   if (events === undefined) return
   const { ofStep, ofFlow } = events
   const { entry, stepId: step } = draft
-  const times = timesOf(control, draft, ofStep, ofFlow)
+  const times = dueTimes(control, draft, ofStep, ofFlow)
   const timers = [...times].map(([name, at]) => ({ name, at: isoTime(at) }))
   if (ofStep.length === 0 && timers.length === 0) return
   if (timers.length > maxTimers) throw flowCodeError(`Step '${step}' has more than ${maxTimers} timers.`)
@@ -28,7 +28,7 @@ export function keepWaiting(control: TurnControl, draft: TurnDraft): void {
 }
 
 /** When each timer is due, by the name of its event. */
-function timesOf(
+function dueTimes(
   { engine, input: { event } }: TurnControl,
   { base, entry, timers }: TurnDraft,
   ofStep: readonly FlowEvent[],
