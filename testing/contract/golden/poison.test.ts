@@ -100,7 +100,7 @@ test.each(texts)(
 
 test.each<[string, Readonly<Record<string, unknown>>]>([
   ['of a former version', { version: 1 }],
-  ['of a future version', { version: 3 }],
+  ['of a future version', { version: 4 }],
   ['of a version that is not a number', { version: '2' }],
   ['of another ID', { id: 'another-session' }],
   ['of another ID in letters only', { id: goldenId.toUpperCase() }],
