@@ -451,6 +451,104 @@ test('turn.event.id is the same in each attempt, and another one in the next eve
   expect(next).not.toBe(first)
 })
 
+test('what a lost attempt has spent and done goes into the next one, even if that does not ask for it', async () => {
+  let attempts = 0
+  let interfere: (() => Promise<unknown>) | undefined
+  class Paying extends Wait {
+    static override readonly id = 'Wait'
+    override events() {
+      return [
+        event({
+          name: 'pay',
+          execute: async (_, turn) => {
+            attempts++
+            if (attempts === 1) await turn.once('paid', () => 'receipt')
+            return go(Thanks).withMessage(`Attempt ${attempts}`)
+          },
+        }),
+      ]
+    }
+  }
+  class Thanks extends Step {
+    static override readonly id = 'Thanks'
+    override async onReply(text: string) {
+      await interfere?.()
+      interfere = undefined
+      return text
+    }
+  }
+  class Shop extends Refund {
+    override model() {
+      return { provider: 'scripted', name: 'scripted' }
+    }
+    override steps() {
+      return [Ask, Paying, Thanks]
+    }
+  }
+  const providers = [scriptedProvider({ Thanks: ['Thank you.', 'Thanks again.'] })]
+  const { engine, session, backing, document } = await waiting({ flows: [Shop], providers })
+  const other = harness({ flows: [Shop], backing, providers })
+  interfere = () => other.engine.execute({ flowName: 'Refund', userMessage: 'hello', sessionId: session })
+  expect((await send(engine, session, { event: 'pay' })).response.message).toBe('Thanks again.')
+  const { usage, effects } = await document(session)
+  expect([usage.modelCalls, effects?.paid?.result]).toEqual([2, 'receipt'])
+})
+
+test('another owner does not find a session whose first turn is under way', async () => {
+  const held = gate()
+  let id = ''
+  class Slow extends LogicStep {
+    static override readonly id = 'Slow'
+    override async run(turn: Turn) {
+      id = turn.session.id
+      await held.opened
+      return reply('x')
+    }
+  }
+  class Early extends Refund {
+    override steps() {
+      return [Slow]
+    }
+  }
+  const { engine } = harness({ flows: [Early] })
+  const first = engine.execute({ flowName: 'Refund', userMessage: 'hello', owner: 'ada' })
+  await vi.waitUntil(() => id !== '')
+  const { error, sessionState } = await send(engine, id, { event: 'shipped', owner: 'bob' })
+  expect([error?.code, sessionState]).toEqual(['EVENT_NOT_TAKEN', 'none'])
+  held.open()
+  await first
+})
+
+test('a waiting event is not superseded, and does not follow messages into the next session', async () => {
+  const held = gate()
+  class Slow extends Wait {
+    static override readonly id = 'Wait'
+    override async run(turn: Turn) {
+      if (turn.message !== 'end') return reply('Waiting.')
+      await held.opened
+      return finish('Over.')
+    }
+  }
+  class Ending extends Refund {
+    override steps() {
+      return [Ask, Slow, Paid]
+    }
+  }
+  for (const busy of ['queue', 'interrupt'] as const) {
+    const { engine, session, say, backing } = await waiting({ flows: [Ending], busy })
+    const ending = say('end')
+    await vi.waitUntil(() => engine.getFlowSession().isLocked(session, {}))
+    const sent = send(engine, session, approve)
+    const next = busy === 'queue' ? say('next') : undefined
+    const newer = busy === 'interrupt' ? say('newer') : undefined
+    held.open()
+    await Promise.all([ending, next, newer])
+    const { error, response } = await sent
+    if (busy === 'queue') expect([error?.code, backing.size]).toEqual(['EVENT_NOT_TAKEN', 2])
+    else expect([error?.code, response.message]).toEqual([undefined, 'It is paid.'])
+  }
+})
+
 test('the caller may change its payload at once', async () => {
   const { engine, session, document } = await waiting()
   const payload = { approved: true }
@@ -502,6 +600,11 @@ describe('input of sendEvent that cannot be used', () => {
       'an owner that is undefined',
       { owner: undefined },
       'owner must be a string that is not empty. Leave it out to send as the application.',
+    ],
+    [
+      'a session ID that cannot be one',
+      { sessionId: 'a b' },
+      'sessionId must be 1 to 256 visible ASCII characters without a comma.',
     ],
     ['an empty name', { event: ' ' }, 'The name of an event must be a text of 1 to 200 characters.'],
     ['a name of a sender that is too long', { by: 'a'.repeat(201) }, 'by must be a string of 1 to 200 characters.'],

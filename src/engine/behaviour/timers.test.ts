@@ -432,6 +432,18 @@ describe('schedule', () => {
     expect((await engine.wake({ sessionId: id })).results).toEqual([])
   })
 
+  test('that fails is no error for onError of the flow', async () => {
+    const asked = vi.fn()
+    class Answering extends flowOf([Wait, Done]) {
+      override onError() {
+        asked()
+        return reply('Sorry.')
+      }
+    }
+    const { first } = await started({ flow: Answering, schedule: () => Promise.reject(new Error('x')) })
+    expect([first.error?.code, asked.mock.calls.length]).toEqual(['SCHEDULE_ERROR', 0])
+  })
+
   test('that hangs is given up after storeTimeoutMs', async () => {
     const clock = new VirtualClock()
     const asked = gate()
