@@ -46,7 +46,7 @@ export class WakeTable {
    * two processes do this at once: waking twice does no harm. If a wake failed, its row comes again after five minutes,
    * behind the others.
    *
-   * @returns how many rows are done
+   * @returns how many wakes succeeded
    */
   async wakeDue(engine: FlowEngine, now: number = Date.now()): Promise<number> {
     const due = 'SELECT due_at, session_id FROM wake WHERE due_at <= $1 ORDER BY due_at LIMIT 100'
@@ -54,10 +54,10 @@ export class WakeTable {
     let done = 0
     for (const { due_at: at, session_id: sessionId } of rows) {
       const { results } = await engine.wake({ sessionId })
-      if (results.some(({ error }) => error !== undefined))
-        await this.schedule({ sessionId, at: isoAfter(now, retryMs) })
+      const hasFailed = results.some(({ error }) => error !== undefined)
+      if (hasFailed) await this.schedule({ sessionId, at: isoAfter(now, retryMs) })
+      else done += 1
       await this.#query('DELETE FROM wake WHERE due_at = $1 AND session_id = $2', [at, sessionId])
-      done += 1
     }
     return done
   }

@@ -98,11 +98,13 @@ export function ticketCases(test: TestFunction, serve: Serve): void {
     }
     expect(await take(send, ticket, approved, 'SESSION_STORE_ERROR')).toEqual(notTaken(500))
     store.load = load
+    const summary = store.summary.bind(store)
     store.summary = async () => {
       throw new Error('connect ECONNREFUSED 10.0.0.7')
     }
     const early = await sealed('decision', '2.1')
     expect(await take(send, early, approved, 'SESSION_STORE_ERROR')).toEqual(notTaken(500))
+    store.summary = summary
     expect(await take(send, ticket, approved)).toEqual(taken)
   })
 
