@@ -122,10 +122,10 @@ const schemas: JsonObject = {
   }),
   TicketRequest: object({ ticket: text, 'payload?': describe('Any JSON that the event accepts.', {}) }),
   Taken: object({ success: { const: true }, taken: { const: true } }),
-  NotTaken: object(
-    { success: { const: false }, 'taken?': { const: false } },
-    'A `Failure` if the request was not handled.',
-  ),
+  NotTaken: {
+    description: 'A `Failure` if the request itself was refused.',
+    anyOf: [object({ success: { const: false }, taken: { const: false } }), schemaOf('Failure')],
+  },
   Health: object({ live: { const: true }, 'ready?': describe('Absent with `check=live`.', flag) }),
 }
 
