@@ -37,7 +37,7 @@ const subpaths = [
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
 const maximumBytes = 65.1 * 1024
 /** The bound of what the root loads with the first outside event or timer. */
-const maximumLateBytes = 3.5 * 1024
+const maximumLateBytes = 3.9 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
