@@ -34,12 +34,6 @@ export function storedTurns(document: SessionDocument, after = 0): StoredTurn[] 
     .map((entry) => ({ id: `${prefix}${entry.id ?? entry.turn}`, entry, files: filesOf(entry, kept) }))
 }
 
-/** Whether the turns after a number are all that a page with that turn lacks. */
-export function isComplete(document: SessionDocument | undefined, after: number): boolean {
-  const { turns = 0, history = [] } = document ?? {}
-  return after === turns || (after < turns && (history[0]?.turn ?? turns + 1) <= after + 1)
-}
-
 /** Whether a message comes from a stored turn. */
 export function isStoredId(id: string): boolean {
   return id.startsWith(prefix)

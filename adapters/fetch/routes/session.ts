@@ -2,6 +2,7 @@
 import { type ExecuteResult, FlowError, type SessionDocument } from '../../../src/index.js'
 import { codeHeader, type HeaderRecord, stateHeader } from '../core/header-names.js'
 import { replyJson } from '../reply/envelope.js'
+import { isComplete } from '../reply/newer-turns.js'
 import { codeOf } from '../reply/outcome.js'
 import { Refusal } from '../reply/refusal.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'
@@ -63,12 +64,10 @@ async function findConversation(
 }
 
 function conversationIn(document: SessionDocument, after: number | undefined): Conversation {
-  const { runStatus: sessionState, turns: newest } = document
+  const { runStatus: sessionState } = document
   if (after === undefined) return { sessionState, turns: turnsIn(document, document.history) }
   const newer = document.history.filter(({ turn }) => turn > after)
-  // The limits of the history may have removed what follows the page's last turn.
-  const complete = newest === after || newer[0]?.turn === after + 1
-  return { sessionState, turns: turnsIn(document, newer), complete }
+  return { sessionState, turns: turnsIn(document, newer), complete: isComplete(document, after) }
 }
 
 function turnsIn({ attachments: files }: SessionDocument, history: SessionDocument['history']): object[] {

@@ -63,12 +63,17 @@ export function checkInputNames(input: FlowRunInput): void {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw invalidInput('The input of a turn must be an object.')
   }
-  const unknown = findUnknownName(input, inputNames)
+  checkFieldNames('a turn', input, inputNames)
+}
+
+/** @throws `InvalidInputError` for a field of `input` that is not in `known`; it lists the known ones */
+export function checkFieldNames(what: string, input: object, known: object): void {
+  const unknown = findUnknownName(input, known)
   if (unknown === undefined) return
-  const names = Object.keys(inputNames)
+  const names = Object.keys(known)
   const hint = hintAt(unknown, names)
   throw invalidInput(
-    `There is no field '${shownName(unknown)}' in the input of a turn. The fields are ${names.join(', ')}.${hint}`,
+    `There is no field '${shownName(unknown)}' in the input of ${what}. The fields are ${names.join(', ')}.${hint}`,
   )
 }
 

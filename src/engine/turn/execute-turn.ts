@@ -43,12 +43,11 @@ export async function executeTurn(
     if (input.signal?.aborted === true) throw new TurnAbortedError({ cause: input.signal.reason })
     const turn = new TurnControl(engine, input, registeredName(engine, input), givenId, { stream })
     control = turn
-    const runOnce = input.event === undefined ? runInOrder : runEvent
-    if (input.idempotency === undefined) outcome = await runOnce(turn)
+    if (input.idempotency === undefined) outcome = await runToEnd(turn)
     else {
       // A refusal is an outcome for all requests that joined the turn.
       const run = (): Promise<TurnOutcome> =>
-        runOnce(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
+        runToEnd(turn).catch((thrown: unknown) => refusal(engine, unchecked, givenId, thrown, turn))
       outcome = await engine.keyedTurns.run(turn, run)
     }
   } catch (thrown) {
@@ -93,9 +92,10 @@ function refusal(
   return failureEnvelope(givenId, text, error, givenId === '' ? 'none' : stateUnseen(error))
 }
 
-/** Runs the turn of an event: see `events/run-to-commit.ts`. */
-async function runEvent(control: TurnControl): Promise<TurnOutcome> {
-  return (await lateParts(control.engine)).runToCommit(control, runInOrder)
+/** Runs a turn, and the turn of an event again after a conflict: see `events/run-to-commit.ts`. */
+function runToEnd(control: TurnControl): Promise<TurnOutcome> {
+  if (control.input.event === undefined) return runInOrder(control)
+  return lateParts(control.engine).then(({ runToCommit }) => runToCommit(control, runInOrder))
 }
 
 /** Runs a turn after earlier ones, unless it is a repeat whose answer is found before it asks for the lock. */

@@ -27,8 +27,7 @@ import { ofFlowCode } from './control/flow-code-failure.js'
 import type { TurnControl } from './control/turn-control.js'
 import { attachSteps, collectSteps } from './draft/collect-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
-import { keepWaiting } from './events/keep-waiting.js'
-import { lateParts } from './events/late-parts.js'
+import { keepWaiting, waitingCommitted } from './events/keep-waiting.js'
 import { recoverTurn } from './recover-turn.js'
 import { openKeyedSession } from './session/keyed-session.js'
 import { loadSession } from './session/load-session.js'
@@ -173,8 +172,9 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
   const { attachments } = control.input
   if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
   const masked = maskTurn(mask, draft, control.input.userMessage)
-  keepWaiting(control, draft)
-  if (draft.frames?.[0]?.timers !== undefined) await (await lateParts(engine)).scheduleWake(control, draft)
+  const scheduling = keepWaiting(control, draft)
+  // Without a timer there is nothing to await.
+  if (scheduling !== undefined) await scheduling
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
@@ -233,11 +233,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
     const { history, memory, attachments } = draft.removed
     control.report('session:trimmed', deepFreeze({ history, memory, attachments }))
   }
-  const { wakeAt } = document.flow
-  if (wakeAt === undefined) control.engine.wakeTimers.get(document.id)?.()
-  if (wakeAt !== undefined && Date.parse(wakeAt) <= control.engine.clock.now()) {
-    void lateParts(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
-  }
+  waitingCommitted(control, document)
   compaction?.committed(stored)
   control.effects?.committed()
   return successEnvelope(document.id, reply, completed)

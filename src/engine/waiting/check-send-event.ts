@@ -1,18 +1,17 @@
 /** The first check of an event of the application. */
 import { invalidInput } from '../../errors/engine-errors.js'
 import { isPlainObject, type JsonValue, jsonSize } from '../../util/json.js'
-import { findUnknownName, hintAt } from '../../util/options.js'
-import { shownName } from '../../util/shown-name.js'
+import type { OptionNames } from '../../util/options.js'
 import type { EngineLimits } from '../core/engine-limits.js'
 import type { SendEventInput } from '../core/engine-options.js'
 import { checkId } from '../core/ids.js'
 import type { TurnEvent } from '../core/turn-input.js'
-import { checkEvent, copyOf } from '../input/check-input.js'
+import { checkEvent, checkFieldNames, copyOf } from '../input/check-input.js'
 
 const maxAboutBytes = 1024
 const maxSenderLength = 200
 
-const inputNames: { readonly [Name in keyof SendEventInput]-?: true } = {
+const inputNames: OptionNames<SendEventInput> = {
   sessionId: true,
   event: true,
   payload: true,
@@ -29,13 +28,11 @@ const inputNames: { readonly [Name in keyof SendEventInput]-?: true } = {
 
 /** @throws `InvalidInputError`, `LimitExceededError` */
 export function checkSendEvent(input: SendEventInput, limits: EngineLimits): TurnEvent {
-  checkNames(input)
+  if (!isPlainObject(input)) throw invalidInput('The input of sendEvent must be an object.')
+  checkFieldNames('sendEvent', input, inputNames)
   checkId(input.sessionId, 'sessionId')
-  const { owner, flowName, by, byId, about, only } = input
-  // A missing login must not become the application.
-  if ('owner' in input && (typeof owner !== 'string' || owner === '')) {
-    throw invalidInput('owner must be a string that is not empty. Leave it out to send as the application.')
-  }
+  checkOwner(input)
+  const { flowName, by, byId, about, only } = input
   if (flowName !== undefined && typeof flowName !== 'string') throw invalidInput('flowName must be a string.')
   checkSender('by', by)
   checkSender('byId', byId)
@@ -58,15 +55,10 @@ function checkAbout(value: unknown, limits: EngineLimits): JsonValue {
   throw invalidInput(`about may have at most ${maxAboutBytes} bytes as JSON.`)
 }
 
-function checkNames(input: SendEventInput): void {
-  if (!isPlainObject(input)) throw invalidInput('The input of sendEvent must be an object.')
-  const unknown = findUnknownName(input, inputNames)
-  if (unknown !== undefined) {
-    const names = Object.keys(inputNames)
-    throw invalidInput(
-      `There is no field '${shownName(unknown)}' in the input of sendEvent. The fields are ${names.join(', ')}.${hintAt(unknown, names)}`,
-    )
-  }
+/** A missing login must not become the application. */
+function checkOwner(input: SendEventInput): void {
+  if (!('owner' in input) || (typeof input.owner === 'string' && input.owner !== '')) return
+  throw invalidInput('owner must be a string that is not empty. Leave it out to send as the application.')
 }
 
 function checkSender(name: string, value: unknown): void {

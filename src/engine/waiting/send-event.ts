@@ -17,6 +17,19 @@ import type { TurnControl } from '../turn/control/turn-control.js'
 import { executeTurn } from '../turn/execute-turn.js'
 import { checkSendEvent } from './check-send-event.js'
 
+/** What a session is bound to. */
+interface FoundSession {
+  readonly flowName: string
+  readonly owner?: string | undefined
+}
+
+interface EventTurn extends FoundSession {
+  readonly sessionId: string
+  readonly idempotencyKey?: string | undefined
+  readonly requestId?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
 /** Never rejects. */
 export async function sendEvent(engine: EngineContext, unchecked: SendEventInput): Promise<ExecuteResult> {
   try {
@@ -66,10 +79,9 @@ async function stateOf(
   }
 }
 
-/** Has a session take an event, as a turn of its owner. */
-export async function take(
+async function take(
   engine: EngineContext,
-  { sessionId, owner, flowName, idempotencyKey, requestId, signal }: Omit<SendEventInput, 'event'>,
+  { sessionId, owner, flowName, idempotencyKey, requestId, signal }: SendEventInput,
   event: TurnEvent,
 ): Promise<ExecuteResult> {
   if (engine.session.closing) throw new EngineClosedError()
@@ -79,15 +91,16 @@ export async function take(
   if (flowName !== undefined && engine.flows.currentName(flowName) !== boundFlow) {
     throw new SessionFlowMismatchError({ sessionId, boundFlow, requestedFlow: flowName })
   }
-  const turn = {
-    flowName: found.flowName,
-    userMessage: '',
-    sessionId,
-    idempotencyKey,
-    requestId,
-    signal,
-    owner: found.owner,
-  }
+  return takeAs(engine, { ...found, sessionId, idempotencyKey, requestId, signal }, event)
+}
+
+/** Has a session take an event, as a turn of its flow and its owner. */
+export function takeAs(
+  engine: EngineContext,
+  { sessionId, flowName, owner, idempotencyKey, requestId, signal }: EventTurn,
+  event: TurnEvent,
+): Promise<ExecuteResult> {
+  const turn = { flowName, userMessage: '', sessionId, idempotencyKey, requestId, signal, owner }
   return executeTurn(engine, turn as Parameters<typeof executeTurn>[1], undefined, undefined, event)
 }
 
@@ -96,7 +109,7 @@ async function findSession(
   engine: EngineContext,
   sessionId: string,
   owner: string | undefined,
-): Promise<{ readonly flowName: string; readonly owner?: string | undefined } | undefined> {
+): Promise<FoundSession | undefined> {
   const stored =
     owner === undefined
       ? await engine.session.access.summaryUnchecked(sessionId)
@@ -107,7 +120,8 @@ async function findSession(
     return { flowName: flowName as string, owner: ownerOf(stored) as string | undefined }
   }
   const turns = engine.session.holdersOf(sessionId).map((holder) => holder.waitOf().turn as TurnControl | undefined)
-  return turns.find((turn) => turn !== undefined && (owner === undefined || turn.owner === owner))
+  const turn = turns.find((one) => one !== undefined && (owner === undefined || one.owner === owner))
+  return turn && { flowName: turn.flowName, owner: turn.owner }
 }
 
 /** The session of an owner, as stored; `undefined` if it is another owner's. */

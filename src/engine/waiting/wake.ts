@@ -11,7 +11,7 @@ import { failureEnvelope } from '../core/run-envelope.js'
 import type { TurnEvent } from '../core/turn-input.js'
 import { callSchedule } from '../turn/events/call-schedule.js'
 import { timesOf } from '../turn/events/schedule-wake.js'
-import { take } from './send-event.js'
+import { takeAs } from './send-event.js'
 
 /** A queue must not take the next wake for the one that runs. */
 const leastDelayMs = 1_000
@@ -34,7 +34,8 @@ export async function wake(engine: EngineContext, named: { readonly sessionId: s
         return { results, ...(next && { next }) }
       }
       tried.add(JSON.stringify(due))
-      const result = await take(engine, { sessionId }, due)
+      const { owner, flow } = document as SessionDocument
+      const result = await takeAs(engine, { sessionId, flowName: flow.name, owner }, due)
       // Somebody else was faster.
       if (result.error?.code === 'EVENT_NOT_TAKEN') continue
       results.push(result)
@@ -42,7 +43,6 @@ export async function wake(engine: EngineContext, named: { readonly sessionId: s
     }
   } catch (thrown) {
     const error = asFlowError(thrown)
-    if (error.code === 'EVENT_NOT_TAKEN') return { results }
     const text = userText(engine, error, { sessionId, flowName: '' })
     return { results: [...results, failureEnvelope(sessionId, text, error, 'unknown')] }
   }
@@ -51,6 +51,7 @@ export async function wake(engine: EngineContext, named: { readonly sessionId: s
 async function load({ session }: EngineContext, sessionId: string): Promise<SessionDocument | undefined> {
   if (session.closing) throw new EngineClosedError()
   const stored = await session.access.loadUnchecked(sessionId)
+  if (session.closing) throw new EngineClosedError()
   const document = stored === undefined ? undefined : decodeSession(stored, sessionId)
   return document?.runStatus === 'running' ? document : undefined
 }

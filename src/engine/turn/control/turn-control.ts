@@ -17,7 +17,6 @@ import { TurnEvents } from './turn-events.js'
 
 /** The control of one turn. */
 export class TurnControl extends TurnEvents {
-  readonly input: TurnInput
   /** The holder of the session's lock for the turn; `undefined` before, and in tests that need none. */
   lockHolder: LockHolder | undefined
   /** The draft, set once a failure of the turn affects its session; `undefined` before. */
@@ -59,7 +58,6 @@ export class TurnControl extends TurnEvents {
     } = {},
   ) {
     super(engine, input, flowName, sessionId, options.turnId ?? engine.generateId('turn'))
-    this.input = input
     const { after } = options
     this.after = after
     if (after !== undefined) this.work.startedAt = after.work.startedAt
@@ -70,12 +68,6 @@ export class TurnControl extends TurnEvents {
   contend(): Contention {
     this.contention ??= new Contention()
     return this.contention
-  }
-
-  /** Whether the turn takes an event of the application or of the clock, not of the user. */
-  get isOfServer(): boolean {
-    const { event } = this.input
-    return event !== undefined && event.source !== 'user'
   }
 
   get isCancelled(): boolean {

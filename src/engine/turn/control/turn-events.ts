@@ -17,6 +17,7 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 /** Identifies a turn, and emits its events. */
 export class TurnEvents {
   readonly engine: EngineContext
+  readonly input: TurnInput
   readonly work: TurnWork
   readonly turnId: string
   /** The registered name; empty if the flow is not registered, so that no event contains a name chosen by a client. */
@@ -27,8 +28,6 @@ export class TurnEvents {
   sessionId: string
   /** The owner named by the request; `undefined` if it names none. */
   readonly owner: string | undefined
-  /** The name of the application's event, or of the clock's; `undefined` in any other turn. */
-  readonly event: string | undefined
   /** When the turn began to wait for the lock, in the clock's monotonic time; `undefined` if it did not wait. */
   queuedAt: number | undefined
   /**
@@ -36,27 +35,27 @@ export class TurnEvents {
    */
   hasStarted = false
 
-  constructor(
-    engine: EngineContext,
-    { requestId, owner, event }: Pick<TurnInput, 'requestId' | 'owner' | 'event'>,
-    flowName: string,
-    sessionId: string,
-    turnId: string,
-  ) {
+  constructor(engine: EngineContext, input: TurnInput, flowName: string, sessionId: string, turnId: string) {
     this.engine = engine
+    this.input = input
     this.work = new TurnWork(engine)
     this.turnId = turnId
     this.flowName = flowName
-    this.requestId = requestId
+    this.requestId = input.requestId
     this.sessionId = sessionId
-    this.owner = owner
-    this.event = event?.source === 'user' ? undefined : event?.name
+    this.owner = input.owner
   }
 
   /** The turn's identity for events and logs. */
   get ids(): FailedTurn {
     const { sessionId, flowName, turnId, requestId } = this
     return { sessionId, flowName, turnId, ...(requestId === undefined ? {} : { requestId }) }
+  }
+
+  /** Whether the turn takes an event of the application or of the clock, not of the user. */
+  get isOfServer(): boolean {
+    const { event } = this.input
+    return event !== undefined && event.source !== 'user'
   }
 
   /** How long the turn has waited for the lock. Call it at the end of the wait. */
@@ -68,11 +67,11 @@ export class TurnEvents {
   reportStart(): void {
     if (this.hasStarted) return
     this.hasStarted = true
-    const { event, queuedAt } = this
-    this.report('turn:start', {
-      ...(queuedAt === undefined ? {} : { waitedMs: this.waitedMs }),
-      ...(event === undefined ? {} : { event }),
-    })
+    if (!this.engine.events.hasListeners('turn:start')) return
+    const extra: Writable<Extra<'turn:start'>> = {}
+    if (this.queuedAt !== undefined) extra.waitedMs = this.waitedMs
+    if (this.isOfServer) extra.event = this.input.event?.name as string
+    this.report('turn:start', extra)
   }
 
   /** Whether an event of {@link emit} has a listener. If not, the payload need not be made. */

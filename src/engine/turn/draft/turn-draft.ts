@@ -53,6 +53,14 @@ interface Answer {
   readonly encoding?: 'base64' | undefined
 }
 
+/** The turn that a document is made for. */
+interface TurnIdentity {
+  readonly turnId: string
+  readonly input: Pick<TurnInput, 'idempotency'>
+  /** Whether it takes an event of the application or of the clock. */
+  readonly isOfServer: boolean
+}
+
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** The changes of one turn. */
@@ -265,7 +273,7 @@ export class TurnDraft implements StepRuntime {
    */
   toDocument(
     revision: string,
-    { turnId, input }: { readonly turnId: string; readonly input: Pick<TurnInput, 'idempotency' | 'event'> },
+    { turnId, input, isOfServer }: TurnIdentity,
     at: number,
     userMessage: string,
     reply?: string,
@@ -273,8 +281,7 @@ export class TurnDraft implements StepRuntime {
     const { base } = this
     const savedAt = isoTime(at)
     this.#history.push(this.#historyEntry(turnId, userMessage, reply, savedAt))
-    if (input.idempotency !== undefined)
-      this.#addReceipt(input.idempotency, isOfServer(input) ? { event: true } : undefined)
+    if (input.idempotency !== undefined) this.#addReceipt(input.idempotency, isOfServer)
     const steps = this.#storedSteps()
     const isContextChanged = this.flow.context !== base.flow.context
     const context = isContextChanged ? storableContext(this.flow.context, this.#limits) : base.flow.context
@@ -300,10 +307,11 @@ export class TurnDraft implements StepRuntime {
     return document
   }
 
-  #addReceipt({ key, request }: RequestKey, kind: { readonly event: true } | undefined): void {
+  #addReceipt({ key, request }: RequestKey, isOfServer: boolean): void {
     this.#receipts ??= new GrowingList(this.base.receipts ?? shareList([]))
     const receipt = { key, request, turn: this.turnNumber }
-    this.#receipts.push(Object.freeze(kind === undefined ? receipt : { ...receipt, ...kind }))
+    // They are counted apart, so that a user cannot push them out.
+    this.#receipts.push(Object.freeze(isOfServer ? { ...receipt, event: true } : receipt))
   }
 
   #storedFlow(context: JsonObject, steps: SessionDocument['flow']['steps']): SessionDocument['flow'] {
@@ -405,9 +413,4 @@ function storable(value: unknown, path: string, limits: EngineLimits, outer = 0)
   const refuse = (problem: string, cause: JsonError): Error =>
     depthExceeded(limits, cause) ?? flowCodeError(`${problem}.`, cause)
   return copyJson(value, path, limits.maxJsonDepth + outer, refuse) as JsonObject
-}
-
-/** Whether the application or the clock has sent what the turn takes. A user must not push out its receipts. */
-function isOfServer({ event }: Pick<TurnInput, 'event'>): boolean {
-  return event !== undefined && event.source !== 'user'
 }

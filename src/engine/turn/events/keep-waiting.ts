@@ -6,25 +6,38 @@ import { isoTime } from '../../../util/iso-time.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { declaredEvents } from './declared-events.js'
+import { lateParts } from './late-parts.js'
 
 const maxTimers = 8
 
 /**
- * Puts the frame of the current step into the draft, if the step takes events. Synchronous, because every turn calls
- * it.
+ * Puts the frame of the current step into the draft, if the step takes events, and has its timers scheduled.
+ * Synchronous without a timer, because every turn calls it.
  *
- * @throws `FlowCodeError` for events that cannot be used
+ * @throws `FlowCodeError` for events that cannot be used; `FlowError` with the code `SCHEDULE_ERROR` (rejects)
  */
-export function keepWaiting(control: TurnControl, draft: TurnDraft): void {
+export function keepWaiting(control: TurnControl, draft: TurnDraft): Promise<void> | undefined {
   const events = draft.completed ? undefined : declaredEvents(draft)
-  if (events === undefined) return
+  if (events === undefined) return undefined
   const { ofStep, ofFlow } = events
   const { entry, stepId: step } = draft
   const times = dueTimes(control, draft, ofStep, ofFlow)
   const timers = [...times].map(([name, at]) => ({ name, at: isoTime(at) }))
-  if (ofStep.length === 0 && timers.length === 0) return
+  if (ofStep.length === 0 && timers.length === 0) return undefined
   if (timers.length > maxTimers) throw flowCodeError(`Step '${step}' has more than ${maxTimers} timers.`)
   draft.frames = [timers.length === 0 ? { step, entry } : { step, entry, timers }]
+  if (timers.length === 0) return undefined
+  return lateParts(control.engine).then(({ scheduleWake }) => scheduleWake(control, draft))
+}
+
+/** Called after the commit: ends the process's timer of a session without timers, and schedules a wake that came early. */
+export function waitingCommitted(control: TurnControl, document: SessionDocument): void {
+  const { id, flow } = document
+  const { wakeTimers, clock } = control.engine
+  if (flow.wakeAt === undefined) wakeTimers.get(id)?.()
+  else if (Date.parse(flow.wakeAt) <= clock.now()) {
+    void lateParts(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
+  }
 }
 
 /** When each timer is due, by the name of its event. */

@@ -23,8 +23,8 @@ export function timesOf({ frames = [] }: { readonly frames?: SessionFlow['frames
  */
 export async function scheduleWake({ engine, input, work }: TurnControl, draft: TurnDraft): Promise<void> {
   const { clock, limits, session } = engine
-  const [soonest] = timesOf(draft)
-  if (soonest === undefined) return
+  // There is one.
+  const soonest = timesOf(draft)[0] as number
   const now = clock.now()
   const leastAt = now + operationsBefore * limits.storeTimeoutMs
   const { ttlMs = Number.POSITIVE_INFINITY } = session.access.store.guarantees
