@@ -69,6 +69,11 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     areas: ['src/errors'],
     packages: [],
   },
+  'src/parts': {
+    decides: 'parts of replies: `turnkeeper/parts`',
+    areas: ['src/util', 'src/errors', 'src/model'],
+    packages: [],
+  },
   'src/(root)': {
     decides: 'the public names',
     areas: [...leaf, 'src/model', 'src/session', 'src/flow', 'src/stores', 'src/engine'],

@@ -31,7 +31,7 @@ const aliases = Object.entries<string | { readonly node?: string; readonly defau
 const report: string | undefined = process.env.TEST_REPORT
 const packageTests = 'testing/contract/{package,containers}/**/*.test.ts'
 const runtimeTests = 'testing/contract/package/runtimes/**/*.test.ts'
-const serverTests = 'testing/contract/{stores,long-sessions,effects}/**/*.test.ts'
+const serverTests = 'testing/contract/{stores,long-sessions,effects,side-flows/stores}/**/*.test.ts'
 const clusterTests = 'testing/contract/cluster/**/*.test.ts'
 const siteTests = 'testing/contract/site/**/*.test.ts'
 const outageTests = 'testing/contract/{storm,retries,faults,race}/**/*.test.ts'
@@ -150,6 +150,7 @@ const config: ViteUserConfig = defineConfig({
         'src/flow/**': wellCovered,
         'src/model/**': wellCovered,
         'src/compaction/**': wellCovered,
+        'src/parts/**': wellCovered,
         'src/prompt/**': wellCovered,
         'src/config/**': wellCovered,
         'src/util/**': wellCovered,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import * as root from './index.js'
 
 const values = names(`
-    BudgetExceededError ConfigManager End EndStep event finish Flow FlowEngine FlowError
+    back BudgetExceededError call ConfigManager End EndStep event finish Flow FlowEngine FlowError
     go HttpContentType InvalidInputError LogicStep
     MemorySessionStore ModelBlockedError ModelError reply retry SessionConflictError SessionFlowInvariantError
     SessionFlowMismatchError SessionStoreError stay Step tool ToolError
@@ -18,7 +18,7 @@ const types = names(`
     FlowConstructorMap FlowEngineOptions FlowErrorCode FlowEvent FlowLogger FlowRegistration FlowRunInput FlowServices
     FlowSession FlowStream FlowStreamEvent ImagePart JsonObject JsonValue LockEvent MemorySessionBacking
     Message MessagePart Model ModelBlockedDetails ModelBudgets ModelChoice ModelFailure
-    ModelProviderAdapter ModelRequest ModelResponse ModelSelection ModelStreamPart ReasoningPart ReplyContent
+    ModelProviderAdapter ModelRequest ModelResponse ModelSelection ModelStreamPart ReasoningPart ReplyContent ReplyPart
     ResolvedModelSelection RunResponseType RuntimeModel SendEventInput SessionDocument SessionListQuery SessionSaveHint SessionStore
     SessionSummary StateOf
     StepConstructor StoredMessage TextPart TokenUsage Tool ToolCall ToolCallPart ToolDefinition ToolOptions ToolResultPart
@@ -50,6 +50,6 @@ test('the root exports these types', () => {
   expect(exportedNames('type').sort()).toEqual(types.sort())
 })
 
-test('the root exports at most 95 names', () => {
-  expect(values.length + types.length).toBeLessThanOrEqual(95)
+test('the root exports at most 98 names', () => {
+  expect(values.length + types.length).toBeLessThanOrEqual(98)
 })

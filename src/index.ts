@@ -79,6 +79,7 @@ export type {
   ResolvedModelSelection,
   RuntimeModel,
 } from './model/model-provider.js'
+export type { ReplyPart } from './model/reply-part.js'
 
 // Flows and their steps
 
@@ -90,14 +91,15 @@ export type {
 export { End, EndStep } from './flow/end-step.js'
 export type { EventOptions, FlowEvent } from './flow/event.js'
 export { event } from './flow/event.js'
+export type { FlowConstructor } from './flow/flow.js'
 export { Flow } from './flow/flow.js'
-export type { FlowConstructor, FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
+export type { FlowConstructorMap, FlowRegistration } from './flow/flow-registry.js'
 export { LogicStep } from './flow/logic-step.js'
 export { Step } from './flow/step.js'
 export type { Tool, ToolCall, ToolOptions } from './flow/tool.js'
 export { ToolError, tool } from './flow/tool.js'
 export type { ReplyContent, StateOf, Transition } from './flow/transition.js'
-export { finish, go, reply, retry, stay } from './flow/transition.js'
+export { back, call, finish, go, reply, retry, stay } from './flow/transition.js'
 export type { FlowLogger, FlowServices, ModelBlockedDetails, Turn } from './flow/turn.js'
 export type { JsonObject, JsonValue } from './util/json.js'
 

@@ -4,7 +4,7 @@
  */
 import type { Compaction, Compactor } from '../engine/turn/compactor.js'
 import type { TurnControl } from '../engine/turn/control/turn-control.js'
-import type { FlowSteps } from '../engine/turn/draft/collect-steps.js'
+import type { FlowSteps } from '../engine/turn/draft/flow-steps.js'
 import type { TurnDraft } from '../engine/turn/draft/turn-draft.js'
 import { FlowRegistrationError } from '../errors/engine-errors.js'
 import type { CompactionPolicy, RollingSummary } from '../flow/compaction.js'

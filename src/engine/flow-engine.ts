@@ -5,7 +5,8 @@
  */
 import { ConfigManager, type ConfigReader } from '../config/config-manager.js'
 import type { AnyFlowError } from '../errors/flow-error.js'
-import type { FlowConstructor, FlowRegistration } from '../flow/flow-registry.js'
+import type { FlowConstructor } from '../flow/flow.js'
+import type { FlowRegistration } from '../flow/flow-registry.js'
 import type { Model, ModelProviderAdapter, ResolvedModelSelection, RuntimeModel } from '../model/model-provider.js'
 import type { FlowSession } from '../session/flow-session.js'
 import type { SessionDocument } from '../session/session-document.js'
@@ -44,9 +45,12 @@ import { executeDelete } from './sessions/remove-session.js'
 import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
 import { sweep } from './sessions/sweep.js'
 import { TurnStream } from './stream/turn-stream.js'
+import type { LateParts } from './turn/events/late-parts.js'
 import { executeTurn } from './turn/execute-turn.js'
 import type * as Waiting from './waiting/index.js'
 import { warnInProduction } from './warn-in-production.js'
+
+const loadWaiting = (): Promise<LateParts & typeof Waiting> => import('./waiting/index.js')
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.
@@ -74,7 +78,7 @@ export class FlowEngine {
    */
   constructor(options: FlowEngineOptions = {}) {
     checkEngineOptions(options)
-    this.#context = createEngineContext(options, () => import('./waiting/index.js'))
+    this.#context = createEngineContext(options, loadWaiting)
     this.#settings = options.configManager ?? new ConfigManager()
     this.#readiness = new Readiness(this.#context)
     this.#context.models.registerProviders(options.providers ?? [], true)

@@ -1,33 +1,10 @@
 /** The flows of an engine, by name. A batch is registered as a whole or not at all. */
 import { type FlowRegistrationError, registrationError } from '../errors/engine-errors.js'
-import type { SessionDocument } from '../session/session-document.js'
 import { isPlainObject } from '../util/json.js'
 import { shownValue } from '../util/shown-value.js'
-import type { Awaitable } from './base-step.js'
 import { checkFlowStatics } from './check-declarations.js'
-import { createCompactor, type FlowCompaction } from './compaction.js'
-import { Flow } from './flow.js'
-
-/** A class of flows: constructible with no arguments. */
-export interface FlowConstructor {
-  new (): Flow
-  /** The registered name. Default: the class name. */
-  readonly id: string
-  /** Former names. */
-  readonly aliases: readonly string[]
-  /** The version of the flow, stored with each session: a whole number from 1. */
-  readonly version: number
-  /** What happens to a session after a failed turn. Default: the engine option. */
-  readonly onTurnError: 'abort' | 'rollback' | undefined
-  /** What happens to a message that arrives while a turn of its session is running. Default: the engine option. */
-  readonly busy: 'queue' | 'reject' | 'interrupt' | undefined
-  /** What happens to sessions of an older version that have not been migrated. */
-  readonly outdated: 'refuse' | 'restart' | undefined
-  /** Migrates a session of an older version to this version. */
-  readonly migrate?: ((document: SessionDocument, from: number) => Awaitable<SessionDocument | null>) | undefined
-  /** How memories are kept short, by namespace. */
-  readonly compaction: FlowCompaction
-}
+import { createCompactor } from './compaction.js'
+import { Flow, type FlowConstructor } from './flow.js'
 
 /** Flows by name; each key must equal the `id` of its class. */
 export type FlowConstructorMap = Readonly<Record<string, FlowConstructor>>

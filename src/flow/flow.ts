@@ -21,6 +21,27 @@ export interface FlowRuntime {
   readonly clock: { now(): number }
 }
 
+/** A class of flows: constructible with no arguments. */
+export interface FlowConstructor {
+  new (): Flow
+  /** The registered name. Default: the class name. */
+  readonly id: string
+  /** Former names. */
+  readonly aliases: readonly string[]
+  /** The version of the flow, stored with each session: a whole number from 1. */
+  readonly version: number
+  /** What happens to a session after a failed turn. Default: the engine option. */
+  readonly onTurnError: 'abort' | 'rollback' | undefined
+  /** What happens to a message that arrives while a turn of its session is running. Default: the engine option. */
+  readonly busy: 'queue' | 'reject' | 'interrupt' | undefined
+  /** What happens to sessions of an older version that have not been migrated. */
+  readonly outdated: 'refuse' | 'restart' | undefined
+  /** Migrates a session of an older version to this version. */
+  readonly migrate?: ((document: SessionDocument, from: number) => Awaitable<SessionDocument | null>) | undefined
+  /** How memories are kept short, by namespace. */
+  readonly compaction: FlowCompaction
+}
+
 /**
  * The base of every flow.
  *
@@ -35,6 +56,8 @@ export interface FlowRuntime {
  */
 export abstract class Flow {
   #runtime: FlowRuntime | undefined
+  /** The flow that lists this one among its steps; `undefined` for the flow of a session. */
+  #outer: Flow | undefined
   #context: Readonly<Record<string, unknown>> = {}
 
   /**
@@ -149,6 +172,11 @@ export abstract class Flow {
     flow.#runtime = runtime
   }
 
+  /** Has a flow share the context and the services of the one that lists it. @internal */
+  static nest(flow: Flow, outer: Flow): void {
+    flow.#outer = outer
+  }
+
   /**
    * Sets the context to a frozen copy of the session's context: changing the session's own object could change a
    * session whose turn fails. @internal
@@ -157,10 +185,15 @@ export abstract class Flow {
     flow.#context = deepFreeze(context)
   }
 
-  /** The steps of this flow. A session starts in the first one, unless `initialStep()` returns another. */
-  abstract steps(): readonly StepConstructor[]
+  /**
+   * The steps of this flow. A session starts in the first one, unless `initialStep()` returns another. A flow in the list
+   * is entered by {@link call}: its steps get IDs such as `Address/Street`. Its own `model`, `tools`, `events`,
+   * `onMessage`, `onModelError` and `onModelBlocked` apply in its steps, before those of this flow; everything else is
+   * this flow's. At most four flows deep.
+   */
+  abstract steps(): readonly (StepConstructor | FlowConstructor)[]
 
-  /** The step in which a session starts: a class or a step ID. Default: the first of `steps()`. */
+  /** The step in which a session starts: a class or a step ID. Default: the first step of `steps()`. */
   initialStep(): StepConstructor | string | undefined {
     return undefined
   }
@@ -252,12 +285,12 @@ export abstract class Flow {
    * session is loaded or created.
    */
   get context(): Readonly<Record<string, unknown>> {
-    return this.#context
+    return this.#outer?.context ?? this.#context
   }
 
   /** The engine option `services`. */
   get services(): FlowServices {
-    return this.#runtime?.services ?? ({} as FlowServices)
+    return this.#outer?.services ?? this.#runtime?.services ?? ({} as FlowServices)
   }
 
   /**
@@ -265,11 +298,12 @@ export abstract class Flow {
    * has no turn yet.
    */
   get now(): number {
-    return this.#runtime?.clock.now() ?? Date.now()
+    return this.#outer?.now ?? this.#runtime?.clock.now() ?? Date.now()
   }
 
   /** Merges `value`, which must be plain JSON, into the context. It is stored with the session. */
   addContext(value: Readonly<Record<string, unknown>>): void {
-    this.#context = { ...this.#context, ...value }
+    if (this.#outer !== undefined) this.#outer.addContext(value)
+    else this.#context = { ...this.#context, ...value }
   }
 }

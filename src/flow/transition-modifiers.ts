@@ -6,23 +6,34 @@
 import { flowCodeError } from '../errors/engine-errors.js'
 
 /** The kind of a transition. */
-export type TransitionKind = 'go' | 'reply' | 'stay' | 'retry' | 'finish'
+export type TransitionKind = 'go' | 'call' | 'back' | 'reply' | 'stay' | 'retry' | 'finish'
 
 /** A modifier that only some builders take. */
-type Modifier = 'withReply' | 'withContentType' | 'withState' | 'withPrompt' | 'withMessage'
+type Modifier = 'withReply' | 'withContentType' | 'withState' | 'withPrompt' | 'withMessage' | 'withLead' | 'withParts'
 
 const builders: Readonly<Record<Modifier, { readonly of: readonly TransitionKind[]; readonly instead: string }>> = {
-  withReply: { of: ['go', 'reply', 'finish'], instead: 'Return reply(text) to answer the user.' },
+  withReply: { of: ['go', 'call', 'back', 'reply', 'finish'], instead: 'Return reply(text) to answer the user.' },
   withContentType: {
-    of: ['go', 'reply', 'stay', 'finish'],
+    of: ['go', 'call', 'back', 'reply', 'stay', 'finish'],
     instead: 'Return reply(text).withContentType(type) to answer the user.',
   },
   withState: {
-    of: ['go', 'finish'],
+    of: ['go', 'call', 'finish'],
     instead: 'Set this.state to change the state of this step, or return go(Step).withState(state).',
   },
-  withPrompt: { of: ['go'], instead: 'Return go(Step).withPrompt(text) to add to the prompt of a model step.' },
-  withMessage: { of: ['go', 'finish'], instead: 'Return go(Step).withMessage(text) to give another step a message.' },
+  withPrompt: { of: ['go', 'call'], instead: 'Return go(Step).withPrompt(text) to add to the prompt of a model step.' },
+  withMessage: {
+    of: ['go', 'call', 'back', 'finish'],
+    instead: 'Return go(Step).withMessage(text) to give another step a message.',
+  },
+  withLead: {
+    of: ['go', 'call', 'back'],
+    instead: 'Put the text into the reply.',
+  },
+  withParts: {
+    of: ['go', 'call', 'back', 'reply', 'stay', 'finish'],
+    instead: 'Return reply(text).withParts([...]).',
+  },
 }
 
 /** Throws if this kind of transition does not accept the modifier. */

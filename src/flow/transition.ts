@@ -4,8 +4,9 @@
  * applies transitions.
  */
 import { flowCodeError } from '../errors/engine-errors.js'
+import { isReplyPart, maxPartBytes, maxParts, type ReplyPart } from '../model/reply-part.js'
 import type { HttpContentType } from '../util/http-content-type.js'
-import { copyJson, isPlainObject, type JsonObject } from '../util/json.js'
+import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'
 import { refuseModifier, type TransitionKind } from './transition-modifiers.js'
@@ -33,10 +34,17 @@ export type ContentTypeOptions = {
  */
 export type StepTarget = { new (): { state: object }; readonly id: string }
 
+/**
+ * The part of a flow class that {@link call} needs.
+ *
+ * @inline
+ */
+export type FlowTarget = { new (): { steps(): unknown }; readonly id: string }
+
 /** @internal */
 export interface TransitionFields {
   readonly kind: TransitionKind
-  readonly target?: StepTarget | string
+  readonly target?: StepTarget | FlowTarget | string
   readonly reply?: string
   readonly feedback?: string
   readonly contentType?: string
@@ -44,6 +52,10 @@ export interface TransitionFields {
   readonly state?: JsonObject
   readonly prompt?: string
   readonly message?: string
+  readonly lead?: string
+  readonly parts?: readonly ReplyPart[]
+  /** What `back` gives to the step that called. */
+  readonly value?: unknown
 }
 
 /** Deep enough for any state; the limit `maxJsonDepth` is checked when the turn commits. */
@@ -53,7 +65,7 @@ const marker: unique symbol = Symbol.for('turnkeeper.Transition')
 
 /**
  * The return value of `run`, `onEnter`, `onReply` and a tool's `execute` that states what happens next. Create one with
- * {@link go}, {@link reply}, {@link stay}, {@link retry} or {@link finish}.
+ * {@link go}, {@link call}, {@link back}, {@link reply}, {@link stay}, {@link retry} or {@link finish}.
  *
  * @typeParam State - The state of the destination, for `withState`.
  */
@@ -145,6 +157,41 @@ export class Transition<State = unknown> {
     return this.#with({ message: requireText(text, 'withMessage') })
   }
 
+  /**
+   * Puts `text` before the reply that follows, in one reply: the answer to a question in between, before the open
+   * question. It is an error if that reply is not plain text.
+   *
+   * @throws `FlowCodeError` unless the transition is a `back`, a `go` or a `call`.
+   * @example
+   * ```ts
+   * return back().withLead('We are open from 9 to 5.')
+   * ```
+   */
+  withLead(text: string): Transition<State> {
+    refuseModifier(this.fields.kind, 'withLead')
+    return this.#with({ lead: requireText(text, 'withLead') })
+  }
+
+  /**
+   * Adds parts to the reply: buttons, cards, forms, files. Its text must say enough for clients that show only text.
+   * After `stay` they are sent only if the feedback answers the user.
+   *
+   * @param parts - Made with `turnkeeper/parts`: at most 8, of 16 KiB as JSON, with at most one `choices`.
+   * @throws `FlowCodeError` for anything else, without a text, and for a reply of bytes.
+   * @example
+   * ```ts
+   * return reply('Which size?').withParts([choices('size', [{ value: 's', label: 'Small' }])])
+   * ```
+   */
+  withParts(parts: readonly ReplyPart[]): Transition<State> {
+    refuseModifier(this.fields.kind, 'withParts')
+    if (!Array.isArray(parts) || !parts.every(isReplyPart)) {
+      throw flowCodeError('withParts needs a list of parts made with turnkeeper/parts.')
+    }
+    checkParts(parts)
+    return this.#with({ parts: Object.freeze([...parts]) })
+  }
+
   /** For tools only: the result that the model receives for its call. Default `'Done.'`. */
   withFeedback(text: string): Transition<State> {
     return this.#with({ feedback: requireText(text, 'withFeedback') })
@@ -155,8 +202,14 @@ export class Transition<State = unknown> {
   }
 
   #checked(): this {
-    const { encoding, reply } = this.fields
+    const { encoding, reply, feedback, kind, parts } = this.fields
     if (encoding === 'base64' && reply !== undefined) checkBase64(reply)
+    if (parts === undefined) return this
+    const text = kind === 'stay' ? feedback : reply
+    if (text === undefined || text.trim() === '') {
+      throw flowCodeError('Parts need a reply with a text, for clients that show no parts.')
+    }
+    if (encoding !== undefined) throw flowCodeError('A reply of bytes may not have parts.')
     return this
   }
 }
@@ -169,6 +222,18 @@ export class Transition<State = unknown> {
 export function checkBase64(reply: string): void {
   if (isBase64(reply)) return
   throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
+}
+
+/**
+ * Refuses too many parts, and two lists of choices.
+ *
+ * @internal
+ */
+export function checkParts(parts: readonly ReplyPart[]): void {
+  const lists = parts.filter(({ type }) => type === 'choices').length
+  if (parts.length > maxParts || lists > 1 || jsonSize(parts) > maxPartBytes) {
+    throw flowCodeError(`A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes of them, and one choices.`)
+  }
 }
 
 /** The state of the target step of `go`. */
@@ -188,6 +253,45 @@ export function go<Target extends StepTarget | string>(target: Target): Transiti
     throw flowCodeError(`go needs a step class or a step ID; got ${shownValue(target)}.`)
   }
   return new Transition({ kind: 'go', target })
+}
+
+/**
+ * Enters a step or a flow, and remembers the current step, to which {@link back} returns. A called flow returns by
+ * `finish`, too, and need not know that it was called. At most 8 steps are open at once.
+ *
+ * @param target - A step of this flow, or a flow among its steps: its class or its ID.
+ * @param options - `state`: merged into the state of the step that is entered, as by `withState`. Default: none.
+ * @example
+ * ```ts
+ * override onMessage({ message }: Turn) {
+ *   if (/open/.test(message)) return call(Hours)
+ * }
+ * ```
+ */
+export function call<Target extends StepTarget | FlowTarget | string>(
+  target: Target,
+  options: { readonly state?: Partial<StateOf<Target>> } = {},
+): Transition<StateOf<Target>> {
+  if (typeof target !== 'function' && typeof target !== 'string') {
+    throw flowCodeError(`call needs a step class, a flow class or an ID; got ${shownValue(target)}.`)
+  }
+  const transition = new Transition<StateOf<Target>>({ kind: 'call', target })
+  const { state } = Object(options) as typeof options
+  return state === undefined ? transition : transition.withState(state)
+}
+
+/**
+ * Returns to the step that called this one. That step runs again, with `turn.entered` set, and so asks its question
+ * again; its `onEnter` is not called. With `withReply` the turn answers now, and that step does not run.
+ *
+ * @param value - For the step that called: `turn.returned.value`. It is not stored. Default: none.
+ * @example
+ * ```ts
+ * return back().withLead('We are open from 9 to 5.')
+ * ```
+ */
+export function back(value?: unknown): Transition {
+  return new Transition(value === undefined ? { kind: 'back' } : { kind: 'back', value })
 }
 
 /**

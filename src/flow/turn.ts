@@ -63,7 +63,22 @@ export interface Turn {
         readonly about?: JsonValue
       }
     | undefined
-  /** The ID of the current step; before the first one is entered, of the step that the turn will enter. */
+  /**
+   * The option of the open `choices` that the message chose: a pressed button, or a text that is its value, its label
+   * (case and spaces do not count) or its number in the list. A list is open while the conversation is in the step that
+   * sent it, until the step sends another. `undefined` for any other message, for a button of an older reply, and once
+   * another step is entered.
+   */
+  readonly choice: { readonly name: string; readonly value: string } | undefined
+  /**
+   * Set if the conversation has just returned to the current step from one that it called: `from` is the ID that was
+   * called, `value` what `back` gave. `undefined` otherwise.
+   */
+  readonly returned: { readonly from: string; readonly value?: unknown } | undefined
+  /**
+   * The ID of the current step; before the first one is entered, of the step that the turn will enter. In an event of a
+   * step that waits for a return, that step's ID.
+   */
   readonly step: string
   /** Which entry of the current step this is, unique in the session. It stays as long as the step takes events. */
   readonly entry: string

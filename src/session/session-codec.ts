@@ -135,6 +135,7 @@ const checkHistoryEntry = fields({
   contentType: text,
   step: text,
   encoding: oneOf(undefined, 'base64'),
+  parts: optional(listOf(fields({ type: name }))),
   event: optional(fields({ name, by: optional(text), byId: optional(text) })),
   attachments: optional(listOf(checkSent)),
 })
@@ -144,10 +145,26 @@ const checkFlow = fields({
   version: count,
   currentStep: (value) => (value === null ? undefined : text(value)),
   contentType: optional(text),
-  frames: optional(listOf(fields({ step: text, entry: name, timers: optional(listOf(fields({ name, at: text }))) }))),
+  frames: optional(
+    listOf(
+      fields({
+        step: text,
+        entry: name,
+        called: optional(name),
+        contentType: optional(text),
+        timers: optional(listOf(fields({ name, at: text }))),
+      }),
+    ),
+  ),
   wakeAt: optional(text),
   context: object,
-  steps: mapOf(fields({ state: object, model: optional(fields({ provider: text, name: text })) })),
+  steps: mapOf(
+    fields({
+      state: object,
+      model: optional(fields({ provider: text, name: text })),
+      choices: optional(fields({ turn: count, name, options: listOf(fields({ value: name, label: name })) })),
+    }),
+  ),
   memory: mapOf(fields({ messages: sharedListOf(checkMessage) })),
   sequence: sharedListOf(fields({ step: text, level: count })),
 })

@@ -2,6 +2,7 @@
 
 import type { StoredMessage } from '../model/message.js'
 import type { ModelSelection } from '../model/model-provider.js'
+import type { ReplyPart } from '../model/reply-part.js'
 import type { JsonObject, JsonValue } from '../util/json.js'
 
 /** The layout version of the documents that this release writes. */
@@ -106,11 +107,18 @@ export interface SessionDocument {
     readonly currentStep: string | null
     /** The content type of replies in the current step, if the transition to this step set one. */
     readonly contentType?: string
-    /** The current step, if it takes events or has a timer. Absent otherwise. */
+    /**
+     * The open calls, the current step last. Absent if the current step was not called, and neither takes events nor has
+     * a timer.
+     */
     readonly frames?: readonly {
       readonly step: string
-      /** `'<turn>.<move>'`: which entry of the step this is. */
+      /** `'<turn>.<move>'`: which entry of the step this is. `'0'`: it called before it was entered. */
       readonly entry: string
+      /** The step or the flow that was called here. Absent in the first frame. */
+      readonly called?: string
+      /** As `flow.contentType`, for a step that called. */
+      readonly contentType?: string
       /** The events that the clock will send. Absent if there are none. */
       readonly timers?: readonly {
         /** The name of the event. */
@@ -131,6 +139,8 @@ export interface SessionDocument {
           readonly state: JsonObject
           /** The model that answered last in this step, without credentials. Absent if no model has answered. */
           readonly model?: ModelSelection
+          /** The list that the step has offered last, while it can be chosen from. Its values are not masked. */
+          readonly choices?: { readonly turn: number } & Omit<Extract<ReplyPart, { type: 'choices' }>, 'type'>
         }
       >
     >
@@ -139,7 +149,7 @@ export interface SessionDocument {
     /** The last steps that were entered, oldest first; at most 20. */
     readonly sequence: readonly {
       readonly step: string
-      /** How deeply the flow is nested; 0 is the session's own flow. */
+      /** How many calls were open when it was entered. */
       readonly level: number
     }[]
   }
@@ -169,6 +179,8 @@ export interface SessionDocument {
     }
     /** Present if `reply` holds bytes in base64. */
     readonly encoding?: 'base64'
+    /** What the reply carried beside its text. Absent if there was nothing. */
+    readonly parts?: readonly ReplyPart[]
     /** The images and files that came with the message, without their bytes. Absent if there were none. */
     readonly attachments?: readonly {
       readonly type: 'image' | 'file'
@@ -198,7 +210,7 @@ export type SessionStep = SessionFlow['steps'][string]
 export type SessionMemory = SessionFlow['memory'][string]
 /** A step that was entered. */
 export type SessionSequenceEntry = SessionFlow['sequence'][number]
-/** A step that takes events. */
+/** A step that has called, that was called, or that takes events. */
 export type SessionFrame = NonNullable<SessionFlow['frames']>[number]
 /** One committed turn. */
 export type SessionHistoryEntry = SessionDocument['history'][number]

@@ -39,7 +39,7 @@ class Money {
 
 function unknownField(name: string, meant?: string): string {
   return (
-    `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, event, whenEnded, attachments, sessionId, ` +
+    `There is no field '${name}' in the input of a turn. The fields are flowName, userMessage, event, choice, whenEnded, attachments, sessionId, ` +
     `config, idempotencyKey, requestId, hideFlow, signal, owner, serverContext, waitUntil.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`
   )
 }

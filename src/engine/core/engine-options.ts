@@ -10,6 +10,7 @@ import type { FlowLogger, FlowServices } from '../../flow/turn.js'
 import type { FilePart, ImagePart } from '../../model/message.js'
 import type { EngineBudgets } from '../../model/model-budget.js'
 import type { Model, ModelProviderAdapter } from '../../model/model-provider.js'
+import type { ReplyPart } from '../../model/reply-part.js'
 import type { SessionStore } from '../../session/session-store.js'
 import type { JsonObject, JsonValue } from '../../util/json.js'
 import type { EngineLimits } from './engine-limits.js'
@@ -135,6 +136,11 @@ export interface FlowRunInput {
    */
   readonly event?: { readonly name: string; readonly payload?: JsonValue }
   /**
+   * The option of a `choices` part that the user chose: its turn, the part's name, and the option's value. Send the
+   * option's label as the message. Only the open list of the current step counts: see `Turn.choice`.
+   */
+  readonly choice?: { readonly turn: number; readonly name: string; readonly value: string }
+  /**
    * What happens if the session has completed. `'reject'`: the call fails with `SESSION_ENDED`. Default `'new'`: a new
    * session starts.
    */
@@ -245,6 +251,10 @@ export interface ExecuteResult {
   readonly error?: AnyFlowError
   /** Set if `response.message` is bytes in base64. */
   readonly encoding?: 'base64'
+  /** What the reply carries beside its text. Absent if there is nothing. Frozen. */
+  readonly parts?: readonly ReplyPart[]
+  /** The number of the turn, for `choice` of a later message. Present with `parts`. */
+  readonly turn?: number
   /** `true` if this call got the outcome of an earlier or running call with the same idempotency key. */
   readonly replayed?: true
   /**

@@ -1,5 +1,6 @@
 /** The pieces of a streamed turn. Types only: `turn-stream.ts` makes the stream. */
 import type { AnyFlowError } from '../../errors/flow-error.js'
+import type { ReplyPart } from '../../model/reply-part.js'
 import type { ExecuteResult, RunResponseType } from './engine-options.js'
 
 /**
@@ -42,6 +43,9 @@ export type FlowStreamEvent =
       readonly response: RunResponseType
       readonly sessionState: ExecuteResult['sessionState']
       readonly encoding?: 'base64'
+      /** As in `ExecuteResult`. */
+      readonly parts?: readonly ReplyPart[]
+      readonly turn?: number
       readonly replayed?: true
       readonly restarted?: Restarted
     }

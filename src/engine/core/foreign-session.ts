@@ -1,6 +1,6 @@
 /** Loads the session under an ID as seen by a caller, with or without an owner. */
 import { isMalformed, SessionFlowMismatchError } from '../../errors/session-errors.js'
-import type { FlowConstructor } from '../../flow/flow-registry.js'
+import type { FlowConstructor } from '../../flow/flow.js'
 import { ownerOf } from '../../session/session-codec.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { EngineContext } from './engine-context.js'

@@ -1,5 +1,6 @@
 /** The envelopes that `run`, `execute` and `deleteSession` resolve to (contract 2.3, 2.5, 4.5). */
 import type { AnyFlowError } from '../../errors/flow-error.js'
+import type { ReplyPart } from '../../model/reply-part.js'
 import type { HttpContentType } from '../../util/http-content-type.js'
 import type { ExecuteDeleteResult, ExecuteResult, SessionState } from './engine-options.js'
 
@@ -16,12 +17,19 @@ export interface TurnReply {
 /** The result of a turn; the state of its session may still have to be read from the store. */
 export type TurnOutcome = Omit<ExecuteResult, 'sessionState'> & { readonly sessionState: SessionState | undefined }
 
-export function successEnvelope(session: string, reply: TurnReply, completed: boolean): ExecuteResult {
+/** @param turn - The number of the turn, if the reply has parts. */
+export function successEnvelope(
+  session: string,
+  reply: TurnReply,
+  completed: boolean,
+  parts?: readonly ReplyPart[],
+  turn?: number,
+): ExecuteResult {
   const response = { success: true, completed, message: reply.text, session, contentType: reply.contentType }
   const sessionState = completed ? 'completed' : 'running'
-  return reply.encoding === undefined
-    ? { response, sessionState }
-    : { response, sessionState, encoding: reply.encoding }
+  const { encoding } = reply
+  if (encoding === undefined && parts === undefined) return { response, sessionState }
+  return { response, sessionState, ...(encoding && { encoding }), ...(parts && turn !== undefined && { parts, turn }) }
 }
 
 /** @param message - The text for the user. */

@@ -48,6 +48,8 @@ export interface TurnInput {
   readonly waitUntil: FlowRunInput['waitUntil'] | undefined
   /** `true` if a completed session must not be replaced by a new one. */
   readonly rejectsEnded: true | undefined
+  /** The option that the user chose; `undefined` if none was named. */
+  readonly choice: FlowRunInput['choice'] | undefined
   /** `undefined` in the turn of a message. */
   readonly event: TurnEvent | undefined
 }

@@ -46,10 +46,10 @@ function replyOf(document: SessionDocument, { turn, event }: SessionReceipt): Re
   const entry = document.history.find((one) => one.turn === turn)
   // Whoever sent an event needs to know only that it was taken.
   if (entry === undefined && !event) return undefined
-  const { reply: text = '', contentType = plain, encoding, id = '' } = entry ?? {}
+  const { reply: text = '', contentType = plain, encoding, parts, id = '' } = entry ?? {}
   // No turn follows the one that completed the session.
   const completed = document.runStatus === 'completed' && turn === document.turns
-  const result = successEnvelope(document.id, { text, contentType, encoding }, completed)
+  const result = successEnvelope(document.id, { text, contentType, encoding }, completed, parts, turn)
   return { result: { ...result, sessionState: document.runStatus, replayed: true }, turnId: id }
 }
 

@@ -45,6 +45,7 @@ const inputNames: OptionNames<FlowRunInput> = {
   flowName: true,
   userMessage: true,
   event: true,
+  choice: true,
   whenEnded: true,
   attachments: true,
   sessionId: true,
@@ -92,6 +93,7 @@ export function checkTurnInput(
     readonly serverContext?: unknown
     readonly waitUntil?: unknown
     readonly event?: unknown
+    readonly choice?: unknown
     readonly whenEnded?: unknown
   },
   limits: EngineLimits,
@@ -129,6 +131,7 @@ export function checkTurnInput(
     hideFlow: hideFlow === true ? true : undefined,
     rejectsEnded: whenEnded === 'reject' ? true : undefined,
     event: checkUserEvent(input, attachments, limits),
+    choice: checkChoice(input),
     serverContext,
     waitUntil: waitUntil as TurnInput['waitUntil'],
   }
@@ -192,6 +195,15 @@ export function checkEvent(event: unknown, source: TurnEvent['source'], limits: 
     source,
     seen: Object.freeze({ name }),
   }
+}
+
+function checkChoice({ choice, event }: { choice?: unknown; event?: unknown }): TurnInput['choice'] {
+  if (choice === undefined) return undefined
+  const { turn, name, value } = Object(choice) as Record<string, unknown>
+  if (Number.isSafeInteger(turn) && typeof name === 'string' && typeof value === 'string' && event === undefined) {
+    return { turn: turn as number, name, value }
+  }
+  throw invalidInput('choice must be { turn, name, value }, without an event.')
 }
 
 function checkWhenEnded(whenEnded: unknown): void {

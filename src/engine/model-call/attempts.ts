@@ -152,7 +152,7 @@ async function streamWhole(
   { parts, resolved }: ModelAnswer,
 ): Promise<void> {
   if (!streams || resolved.model.stream !== undefined) return
-  await control.stream?.sendText(textOf(parts))
+  await control.stream?.sendText(textOf(parts), control.draft?.calls?.lead)
   control.work.check()
 }
 

@@ -135,7 +135,7 @@ export class ModelAttempt implements ModelRequest {
       if (piece?.type === 'finish') return piece.response
       const text = textOfPiece(piece)
       this.#checkLength(text)
-      const room = piece.type === 'text-delta' ? stream.sendText(text) : undefined
+      const room = piece.type === 'text-delta' ? stream.sendText(text, this.#control.draft?.calls?.lead) : undefined
       if (room !== undefined) await this.#waitForReader(room)
     }
   }

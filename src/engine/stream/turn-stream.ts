@@ -137,10 +137,14 @@ export class TurnStream implements FlowStream {
     this.#sendNext(event)
   }
 
-  /** Sends a piece of the reply. Returns the {@link room} for more. */
-  sendText(text: string): Promise<void> | undefined {
+  /**
+   * Sends a piece of the reply. Returns the {@link room} for more.
+   *
+   * @param lead - What comes before the reply. Default: nothing.
+   */
+  sendText(text: string, lead?: string): Promise<void> | undefined {
     if (text === '') return undefined
-    this.send({ type: 'text-delta', text })
+    this.send({ type: 'text-delta', text: lead === undefined || this.#text !== '' ? text : `${lead}\n\n${text}` })
     return this.room()
   }
 

@@ -6,7 +6,7 @@ import type { FlowRegistry } from '../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../model/model-budget.js'
 import type { SessionDocument } from '../../session/session-document.js'
 import type { TurnControl } from './control/turn-control.js'
-import type { FlowSteps } from './draft/collect-steps.js'
+import type { FlowSteps } from './draft/flow-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
 
 /** Keeps the memories of one flow short. */

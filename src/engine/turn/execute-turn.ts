@@ -166,6 +166,7 @@ function checkInput(
       serverContext: unchecked.serverContext,
       waitUntil: unchecked.waitUntil,
       event: unchecked.event,
+      choice: unchecked.choice,
       whenEnded: unchecked.whenEnded,
     },
     limits,

@@ -5,8 +5,8 @@
 import { elapsedMs } from '../../config/clock.js'
 import { FlowNotFoundError } from '../../errors/engine-errors.js'
 import type { FlowError } from '../../errors/flow-error.js'
-import { Flow } from '../../flow/flow.js'
-import { type FlowConstructor, giveStaticId } from '../../flow/flow-registry.js'
+import { Flow, type FlowConstructor } from '../../flow/flow.js'
+import { giveStaticId } from '../../flow/flow-registry.js'
 import { checkBudgets } from '../../model/model-budget.js'
 import type { LockHolder } from '../../session/lock/lock-line.js'
 import { nextRevision } from '../../session/revision.js'
@@ -28,6 +28,7 @@ import type { TurnControl } from './control/turn-control.js'
 import { attachSteps, collectSteps } from './draft/collect-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
 import { keepWaiting, waitingCommitted } from './events/keep-waiting.js'
+import { lateParts, loadLateParts } from './events/late-parts.js'
 import { recoverTurn } from './recover-turn.js'
 import { openKeyedSession } from './session/keyed-session.js'
 import { loadSession } from './session/load-session.js'
@@ -110,6 +111,10 @@ async function runFlow(control: TurnControl): Promise<PreparedCommit | Replay> {
   }
   control.work.check()
   const steps = collectSteps(flow, flowName)
+  if (steps.needsLateParts) {
+    const late = await loadLateParts(steps, engine)
+    if (steps.uncollected !== undefined) await late.collectFlows(control, steps)
+  }
   const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
     (budget) => budget !== undefined,
   )
@@ -136,6 +141,7 @@ async function runSession(control: TurnControl, draft: TurnDraft): Promise<Prepa
   if (flow.isBatch() && control.input.event === undefined)
     await control.work.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
+  if (draft.base.flow.frames !== undefined) (await loadLateParts(draft.steps, control.engine)).resumeCalls(draft)
   control.sessionId = draft.base.id
   const { restarted } = control
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
@@ -172,6 +178,7 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
   const { attachments } = control.input
   if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
   const masked = maskTurn(mask, draft, control.input.userMessage)
+  if (draft.parts !== undefined) (await lateParts(engine)).storeParts(draft, mask)
   const scheduling = keepWaiting(control, draft)
   // Without a timer there is nothing to await.
   if (scheduling !== undefined) await scheduling
@@ -236,7 +243,7 @@ async function commit(control: TurnControl, { draft, document, compaction }: Pre
   waitingCommitted(control, document)
   compaction?.committed(stored)
   control.effects?.committed()
-  return successEnvelope(document.id, reply, completed)
+  return successEnvelope(document.id, reply, completed, draft.parts, document.turns)
 }
 
 /** The extra save of a batch flow: the state before the turn (contract 4.5.2). */

@@ -1,7 +1,16 @@
-/** All that is loaded with the first event or timer of an engine. */
+/** All that is loaded with the first event, timer, call or part of an engine. */
+
+export { collectFlows, idOfClass } from '../turn/calls/collect-flows.js'
+export { endCall, followCall } from '../turn/calls/follow-call.js'
+export { toolsOfFlows } from '../turn/calls/tools-of-flows.js'
+export { storeParts } from '../turn/commit/store-parts.js'
+export { resumeCalls, setChoices } from '../turn/draft/call-stack.js'
+export { keepFrames } from '../turn/events/keep-frames.js'
 export { runToCommit } from '../turn/events/run-to-commit.js'
-export { scheduleOverdue, scheduleWake } from '../turn/events/schedule-wake.js'
+export { scheduleOverdue } from '../turn/events/schedule-wake.js'
+export { setTimer } from '../turn/events/set-timer.js'
 export { takeEvent } from '../turn/events/take-event.js'
+export { chosen } from '../turn/steps/choice.js'
 export { sendEvent } from './send-event.js'
 export { wake } from './wake.js'
 export { wakeByTimer } from './wake-by-timer.js'

@@ -21,6 +21,7 @@ const targets: readonly (readonly [string, Platform, readonly string[]])[] = [
 const subpaths = [
   'turnkeeper',
   'turnkeeper/compaction',
+  'turnkeeper/parts',
   'turnkeeper/prompt',
   'turnkeeper/d1',
   'turnkeeper/durable-object',
@@ -35,9 +36,9 @@ const subpaths = [
   'turnkeeper/testing',
 ]
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
-const maximumBytes = 65.1 * 1024
+const maximumBytes = 66.6 * 1024
 /** The bound of what the root loads with the first outside event or timer. */
-const maximumLateBytes = 3.9 * 1024
+const maximumLateBytes = 8.2 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `

@@ -89,6 +89,7 @@ test('its exports are these, and each names files of the package', () => {
     '.',
     './keyv',
     './compaction',
+    './parts',
     './prompt',
     './d1',
     './durable-object',

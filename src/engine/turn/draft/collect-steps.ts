@@ -1,100 +1,17 @@
-/** The steps of one flow object, constructed and checked. `run-steps.ts` decides which of them runs. */
-import type { StandardSchemaV1 } from '@standard-schema/spec'
-import {
-  FlowCodeError,
-  type FlowRegistrationError,
-  flowCodeError,
-  registrationError,
-} from '../../../errors/engine-errors.js'
+/** Constructs the steps of a flow object, and checks them. `run-steps.ts` decides which of them runs. */
+import { type FlowRegistrationError, registrationError } from '../../../errors/engine-errors.js'
 import { BaseStep, type StepConstructor, type StepRuntime } from '../../../flow/base-step.js'
 import { checkStepStatics } from '../../../flow/check-declarations.js'
 import { End, EndStep } from '../../../flow/end-step.js'
-import type { Flow } from '../../../flow/flow.js'
+import { Flow, type FlowConstructor } from '../../../flow/flow.js'
 import { LogicStep } from '../../../flow/logic-step.js'
 import { Step } from '../../../flow/step.js'
-import type { ResolvedModel } from '../../../model/model-registry.js'
 import { shownValue } from '../../../util/shown-value.js'
+import { type FlowScope, FlowSteps } from './flow-steps.js'
 
-const noAliases: ReadonlyMap<string, string> = new Map()
+type ListedClass = StepConstructor | FlowConstructor
 
-/** The steps of a turn, by ID. */
-export class FlowSteps {
-  readonly #flowName: string
-  readonly #steps: ReadonlyMap<string, BaseStep>
-  /** Current IDs by former ones; empty for most flows. */
-  readonly aliases: ReadonlyMap<string, string>
-  /** The `stateSchema` of each step that has one; `undefined` if none has. */
-  readonly stateSchemas: ReadonlyMap<string, StandardSchemaV1> | undefined
-  /** The step in which a session starts. */
-  readonly initial: string
-  /** The target of `finish`. */
-  readonly end: string
-  /** The models for model steps without their own; `undefined` if the flow names none. */
-  flowModels: readonly ResolvedModel[] | undefined
-  #ownModels: Map<string, readonly ResolvedModel[]> | undefined
-
-  constructor(
-    flowName: string,
-    steps: ReadonlyMap<string, BaseStep>,
-    aliases: ReadonlyMap<string, string>,
-    stateSchemas: ReadonlyMap<string, StandardSchemaV1> | undefined,
-    initial: StepConstructor | string,
-    end: string,
-  ) {
-    this.#flowName = flowName
-    this.#steps = steps
-    this.aliases = aliases
-    this.stateSchemas = stateSchemas
-    this.end = end
-    this.initial = this.idOf(initial)
-  }
-
-  /** The same steps with new step objects, so that still running code of the old ones cannot reach them. */
-  renewed(): FlowSteps {
-    const steps = new Map<string, BaseStep>()
-    for (const [id, step] of this.#steps) steps.set(id, new (step.constructor as StepConstructor)())
-    const { aliases, stateSchemas, initial, end } = this
-    const renewed = new FlowSteps(this.#flowName, steps, aliases, stateSchemas, initial, end)
-    renewed.flowModels = this.flowModels
-    renewed.#ownModels = this.#ownModels
-    return renewed
-  }
-
-  get(id: string): BaseStep | undefined {
-    return this.#steps.get(id)
-  }
-
-  /** The step with the given ID. It must exist. */
-  require(id: string): BaseStep {
-    return this.#steps.get(id) as BaseStep
-  }
-
-  all(): ReadonlyMap<string, BaseStep> {
-    return this.#steps
-  }
-
-  /** The model of a model step and its fallbacks, in order. */
-  modelsOf(stepId: string): readonly ResolvedModel[] {
-    return this.#ownModels?.get(stepId) ?? (this.flowModels as readonly ResolvedModel[])
-  }
-
-  setModels(stepId: string, models: readonly ResolvedModel[]): void {
-    this.#ownModels ??= new Map()
-    this.#ownModels.set(stepId, models)
-  }
-
-  /**
-   * The ID of a step named by class or ID.
-   *
-   * @throws {@link FlowCodeError} that lists the steps of the flow.
-   */
-  idOf(target: { readonly id: string } | string): string {
-    const id = typeof target === 'string' ? target : target.id
-    if (this.#steps.has(id)) return id
-    const known = [...this.#steps.keys()].join(', ')
-    throw flowCodeError(`Flow '${this.#flowName}' has no step '${String(id)}'. Its steps: ${known}. Add it to steps().`)
-  }
-}
+const noPrefixes: readonly string[] = ['']
 
 /**
  * Constructs the steps of `flow`.
@@ -102,33 +19,69 @@ export class FlowSteps {
  * @throws {@link FlowRegistrationError} for an invalid result of `steps()`
  */
 export function collectSteps(flow: Flow, flowName: string): FlowSteps {
-  const steps = new Map<string, BaseStep>()
-  let aliases: Map<string, string> | undefined
-  let schemas: Map<string, StandardSchemaV1> | undefined
+  const steps = new FlowSteps(flow, flowName)
+  collectInto(steps, steps.root, flowName, noPrefixes)
+  checkAliases(steps, flowName)
+  steps.needsLateParts ||= flow.events !== Flow.prototype.events
+  return steps
+}
+
+/**
+ * Collects the steps that one flow lists, and notes the flows among them.
+ *
+ * @param flowName - The flow of the session, for error messages.
+ * @param prefixes - What the IDs of the steps begin with, and began with formerly.
+ */
+export function collectInto(steps: FlowSteps, scope: FlowScope, flowName: string, prefixes: readonly string[]): void {
+  const { flow, prefix } = scope
+  let first: string | undefined
   let end: string | undefined
-  for (const stepClass of stepClassesOf(flow, flowName)) {
-    checkStepClass(stepClass, flowName)
-    const id = checkStepId(stepClass, flowName)
-    checkStatics(stepClass, flowName, id)
-    if (steps.has(id)) throw usedTwice(id, flowName)
-    const step = new stepClass()
+  for (const listed of stepClassesOf(flow, flowName)) {
+    if (isFlowClass(listed)) {
+      steps.uncollected ??= []
+      steps.uncollected.push({ flowClass: listed, outer: scope, prefixes })
+      steps.needsLateParts = true
+      continue
+    }
+    checkStepClass(listed, flowName)
+    const id = newId(steps, scope, flowName, prefixes, listed)
+    const step = new listed()
     checkRun(step, flowName, id)
-    steps.set(id, step)
-    schemas = withSchema(schemas, stepClass, id)
-    aliases = withAliases(aliases, stepClass, id, flowName)
+    steps.add(id, step, scope)
+    first ??= id
     if (end === undefined && step instanceof EndStep) end = id
   }
-  if (!steps.has(End.id)) steps.set(End.id, new End())
-  if (aliases !== undefined) checkAliases(aliases, steps, flowName)
-  const [first] = steps.keys()
-  const initial = flow.initialStep() ?? (first as string)
-  return new FlowSteps(flowName, steps, aliases ?? noAliases, schemas, initial, end ?? End.id)
+  if (first === undefined) throw noSteps(flowName)
+  const ready = prefix + End.id
+  if (steps.get(ready) === undefined) steps.add(ready, new End(), scope)
+  const initial = flow.initialStep()
+  scope.initial = initial === undefined ? first : steps.idOf(initial, scope)
+  scope.end = end ?? ready
+}
+
+/** The checked ID of a step or a flow, with those of the flows around it. */
+export function newId(
+  steps: FlowSteps,
+  { prefix }: FlowScope,
+  flowName: string,
+  prefixes: readonly string[],
+  listed: ListedClass,
+): string {
+  const id = prefix + checkStepId(listed, flowName)
+  checkStatics(listed, flowName, id)
+  if (steps.get(id) !== undefined || steps.scopes?.has(id)) throw usedTwice(id, flowName)
+  addAliases(steps, listed, id, prefixes, flowName)
+  return id
+}
+
+function isFlowClass(listed: ListedClass): listed is FlowConstructor {
+  return typeof listed === 'function' && listed.prototype instanceof Flow
 }
 
 /** The classes with checked static properties: each is checked once, not in each turn. */
-const checkedClasses = new WeakSet<StepConstructor>()
+const checkedClasses = new WeakSet<ListedClass>()
 
-function checkStatics(stepClass: StepConstructor, flowName: string, id: string): void {
+function checkStatics(stepClass: ListedClass, flowName: string, id: string): void {
   if (checkedClasses.has(stepClass)) return
   checkStepStatics(`Flow '${flowName}', step '${id}'`, stepClass)
   checkedClasses.add(stepClass)
@@ -149,7 +102,7 @@ export function attachSteps(draft: StepRuntime & { readonly steps: FlowSteps }):
   for (const [stepId, step] of draft.steps.all()) BaseStep.attach(step, draft, stepId)
 }
 
-function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[] {
+function stepClassesOf(flow: Flow, flowName: string): readonly ListedClass[] {
   // A class in JavaScript may lack it.
   const classes: unknown = typeof flow.steps === 'function' ? flow.steps() : undefined
   if (classes instanceof Promise) {
@@ -158,12 +111,16 @@ function stepClassesOf(flow: Flow, flowName: string): readonly StepConstructor[]
     )
   }
   if (!Array.isArray(classes) || classes.length === 0) {
-    throw registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
+    throw noSteps(flowName)
   }
   return classes
 }
 
-function checkStepClass(stepClass: StepConstructor, flowName: string): void {
+function noSteps(flowName: string): FlowRegistrationError {
+  return registrationError(`Flow '${flowName}' must return at least one step class from steps().`)
+}
+
+function checkStepClass(stepClass: ListedClass, flowName: string): asserts stepClass is StepConstructor {
   const isStepClass =
     typeof stepClass === 'function' && [Step, LogicStep, EndStep].some((kind) => stepClass.prototype instanceof kind)
   if (isStepClass) return
@@ -172,38 +129,30 @@ function checkStepClass(stepClass: StepConstructor, flowName: string): void {
   )
 }
 
-/** The map with the aliases of one more step. Most flows have none, and no map is made for them. */
-function withAliases(
-  known: Map<string, string> | undefined,
-  stepClass: StepConstructor,
+/** Adds the former IDs of a step or a flow: with its own former names, and with those of the flows around it. */
+function addAliases(
+  steps: FlowSteps,
+  { id: name, aliases: names }: ListedClass,
   id: string,
-  flowName: string,
-): Map<string, string> | undefined {
-  let aliases = known
-  for (const alias of stepClass.aliases) {
-    if (aliases?.has(alias)) throw usedTwice(alias, flowName)
-    aliases ??= new Map()
-    aliases.set(alias, id)
-  }
-  return aliases
-}
-
-/** The map with the `stateSchema` of one more step. No map is made for a flow whose steps have none. */
-function withSchema(
-  known: Map<string, StandardSchemaV1> | undefined,
-  { stateSchema }: StepConstructor,
-  id: string,
-): Map<string, StandardSchemaV1> | undefined {
-  return stateSchema === undefined ? known : (known ?? new Map()).set(id, stateSchema)
-}
-
-/** An alias may not be the ID of a step. */
-function checkAliases(
-  aliases: ReadonlyMap<string, string>,
-  steps: ReadonlyMap<string, BaseStep>,
+  prefixes: readonly string[],
   flowName: string,
 ): void {
-  for (const alias of aliases.keys()) if (steps.has(alias)) throw usedTwice(alias, flowName)
+  // Most steps have none.
+  if (names.length === 0 && prefixes.length === 1) return
+  const aliases = new Map(steps.aliases)
+  for (const alias of prefixes.flatMap((prefix) => [name, ...names].map((one) => prefix + one))) {
+    if (alias === id) continue
+    if (aliases.has(alias)) throw usedTwice(alias, flowName)
+    aliases.set(alias, id)
+  }
+  steps.aliases = aliases
+}
+
+/** An alias may not be the ID of a step or a flow. */
+export function checkAliases(steps: FlowSteps, flowName: string): void {
+  for (const alias of steps.aliases.keys()) {
+    if (steps.get(alias) !== undefined || steps.scopes?.has(alias)) throw usedTwice(alias, flowName)
+  }
 }
 
 function usedTwice(id: string, flowName: string): FlowRegistrationError {
@@ -219,7 +168,7 @@ function kindOf(value: unknown): string {
     : shownValue(value)
 }
 
-function checkStepId(stepClass: StepConstructor, flowName: string): string {
+function checkStepId(stepClass: ListedClass, flowName: string): string {
   const id: unknown = stepClass.id
   if (typeof id !== 'string' || id.trim() === '') {
     throw registrationError(`Flow '${flowName}' has a step whose ID is blank. Give it a static id.`)

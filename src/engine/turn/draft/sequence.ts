@@ -11,14 +11,15 @@ export function extendSequence(
   sequence: readonly SessionSequenceEntry[],
   entered: readonly SessionSequenceEntry[],
 ): readonly SessionSequenceEntry[] {
-  return entered.length === 0 ? sequence : shareList([...sequence, ...entered].slice(-maxSequence))
+  return entered.length === 0 ? sequence : shareList(sequence.concat(entered).slice(-maxSequence))
 }
 
-/** By step class: the entry that the sequences of all its sessions share. */
+/** By step class: the entry that the sequences of all its sessions share, if no call is open. */
 const sequenceEntries = new WeakMap<object, SessionSequenceEntry>()
 
-/** The entry of a step. */
-export function sequenceEntry(stepId: string, step: BaseStep): SessionSequenceEntry {
+/** The entry of a step. @param level - How many calls are open. */
+export function sequenceEntry(stepId: string, step: BaseStep, level: number): SessionSequenceEntry {
+  if (level > 0) return Object.freeze({ step: stepId, level })
   let entry = sequenceEntries.get(step.constructor)
   if (entry?.step !== stepId) {
     entry = Object.freeze({ step: stepId, level: 0 })

@@ -11,6 +11,7 @@ import type { Transition } from '../../../flow/transition.js'
 import type { ToolCallPart } from '../../../model/message.js'
 import type { ResolvedModelSelection } from '../../../model/model-provider.js'
 import { isStoredAs, withoutCredentials } from '../../../model/model-selection.js'
+import type { ReplyPart } from '../../../model/reply-part.js'
 import { addedBytesOfEffects, bytesOfLists } from '../../../session/document-bytes.js'
 import { memoryList } from '../../../session/document-lists.js'
 import { GrowingList } from '../../../session/lists/growing-list.js'
@@ -36,7 +37,8 @@ import type { BudgetCheck } from '../../budgets/budget-check.js'
 import { depthExceeded, type EngineLimits, limitExceeded } from '../../core/engine-limits.js'
 import { plain, type TurnReply } from '../../core/run-envelope.js'
 import type { RequestKey, TurnInput } from '../../core/turn-input.js'
-import type { FlowSteps } from './collect-steps.js'
+import type { FlowSteps } from './flow-steps.js'
+import type { OpenCalls } from './open-calls.js'
 import { extendSequence, sequenceEntry } from './sequence.js'
 import { sizeOf, sizeOfSteps } from './state-size.js'
 import { RemovedEntries, trimLists, trimToBytes } from './trim-lists.js'
@@ -51,6 +53,7 @@ interface Answer {
   readonly contentType?: string | undefined
   /** Set if the text is bytes in base64. */
   readonly encoding?: 'base64' | undefined
+  readonly parts?: readonly ReplyPart[] | undefined
 }
 
 /** The turn that a document is made for. */
@@ -63,7 +66,7 @@ interface TurnIdentity {
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** The changes of one turn. */
+/** The changes of one turn. Most turns do not have the fields that are only declared, and make no room for them. */
 export class TurnDraft implements StepRuntime {
   readonly flow: Flow
   readonly steps: FlowSteps
@@ -86,6 +89,8 @@ export class TurnDraft implements StepRuntime {
   /** Moves (`go`) of this turn. */
   moves = 0
   currentStep: string | null
+  /** The entry of the current step, if an earlier turn entered it and it is stored. */
+  declare storedEntry: string | undefined
   /** What the last transition added to the prompt of the current step. */
   addedPrompt: string | undefined
   /** The content type of replies in the current step, set by the transition that led there; `undefined`: plain text. */
@@ -105,8 +110,12 @@ export class TurnDraft implements StepRuntime {
   wakeAt: string | undefined
   /** The timers that the current step has set, in milliseconds. */
   timers: Map<string, number | undefined> | undefined
+  /** The open calls, and what comes before the reply; `undefined` if no call was open in this turn. */
+  declare calls: OpenCalls | undefined
   /** The event that the turn took, for the history. */
   event: SessionHistoryEntry['event']
+  /** The parts of the reply, for the history. */
+  declare storedParts: readonly ReplyPart[] | undefined
   /** The images and files of the user's message, for the history. */
   sent: readonly SentAttachment[] | undefined
   /** `undefined` until the turn has a reply. */
@@ -149,7 +158,7 @@ export class TurnDraft implements StepRuntime {
 
   /** The current step; before the session has entered it, the one that it will enter. */
   get stepId(): string {
-    return this.currentStep ?? this.base.flow.currentStep ?? this.steps.initial
+    return this.currentStep ?? this.base.flow.currentStep ?? this.steps.root.initial
   }
 
   /** Whether the session was moved to another step since its last turn, which it has not entered yet. */
@@ -160,20 +169,25 @@ export class TurnDraft implements StepRuntime {
 
   /** See `Turn.entry`. */
   get entry(): string {
-    const { length } = this.#entered
-    const former = this.base.flow.frames?.[0]
-    return length === 0 && former?.step === this.stepId ? former.entry : `${this.turnNumber}.${length}`
+    return this.storedEntry ?? `${this.turnNumber}.${this.#entered.length}`
   }
 
   /** The reply of the turn, which must have its {@link answer}. */
   get reply(): TurnReply {
     const answer = this.answer as Answer
     const form = answer.contentType === undefined ? this.nextReply : answer
-    return {
+    const reply = {
       text: answer.text,
       contentType: form?.contentType ?? this.stepContentType ?? plain,
       encoding: form?.encoding,
     }
+    return this.calls === undefined ? reply : this.calls.withLead(reply)
+  }
+
+  /** The parts of the reply; `undefined` if it has none. */
+  get parts(): readonly ReplyPart[] | undefined {
+    const { answer, calls } = this
+    return calls?.leadParts === undefined ? answer?.parts : [...calls.leadParts, ...(answer?.parts ?? [])]
   }
 
   /** Whether the session has ended: its current step is an end step. */
@@ -217,17 +231,39 @@ export class TurnDraft implements StepRuntime {
   enter(stepId: string, fields: Transition['fields'] | undefined): void {
     this.currentStep = stepId
     this.timers = undefined
+    if (this.storedEntry !== undefined) this.storedEntry = undefined
     // Bytes are a single reply, and the closing reply is the last, so neither affects later texts.
     const isOfOneReply = fields !== undefined && (fields.kind === 'finish' || fields.encoding !== undefined)
     this.stepContentType = isOfOneReply ? undefined : fields?.contentType
     // A transition with a reply has already set its form.
     this.nextReply = isOfOneReply && fields.reply === undefined ? fields : undefined
     this.addedPrompt = fields?.prompt
-    this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId)))
+    this.note(stepId)
     this.#beginState(stepId)
+    this.closeChoices(stepId)
     // A copy: a transition may be a constant, but a step changes only its own session's state.
     const state = fields?.state
     if (state !== undefined) Object.assign(this.readState(stepId), copyJson(state, 'state', Number.POSITIVE_INFINITY))
+  }
+
+  /** Notes that a step was entered or returned to. */
+  note(stepId: string): void {
+    this.#entered.push(sequenceEntry(stepId, this.steps.require(stepId), this.calls?.callers.length ?? 0))
+  }
+
+  /** Has a step begin as if the session had not visited it. */
+  forget(stepId: string): void {
+    for (const known of [this.#states, this.#firstStates, this.#answeredBy]) known?.delete(stepId)
+  }
+
+  /** The list that the user can choose from in a step, as the session has it. */
+  choicesOf(stepId: string): SessionStep['choices'] {
+    return this.#stored(stepId)?.choices
+  }
+
+  /** The list of a step that is left, or entered, is closed. */
+  closeChoices(stepId: string): void {
+    if (this.choicesOf(stepId) !== undefined) this.steps.late?.setChoices(this, stepId, undefined)
   }
 
   /** Gives a step without a stored state its initial one. A stored state is copied when it is read. */
@@ -362,12 +398,14 @@ export class TurnDraft implements StepRuntime {
 
   #historyEntry(id: string, message: string, storedReply: string | undefined, at: string): SessionHistoryEntry {
     const { text, contentType, encoding } = this.reply
-    const { turnNumber: turn, stepId: step } = this
+    const { turnNumber: turn, stepId: step, storedParts: parts } = this
     const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
     const { sent, event } = this
-    if (encoding === undefined && sent === undefined && event === undefined) return Object.freeze(entry)
-    const more = { ...(encoding && { encoding }), ...(sent && { attachments: sent }), ...(event && { event }) }
-    return Object.freeze({ ...entry, ...more })
+    if (encoding === undefined && sent === undefined && event === undefined && parts === undefined) {
+      return Object.freeze(entry)
+    }
+    const more = { ...(encoding && { encoding }), ...(parts && { parts }) }
+    return Object.freeze({ ...entry, ...more, ...(sent && { attachments: sent }), ...(event && { event }) })
   }
 
   /** The steps to store: the same object if none has changed. */
@@ -379,17 +417,18 @@ export class TurnDraft implements StepRuntime {
       changed[stepId] = step
       steps = changed
     }
+    if (this.calls !== undefined) steps = this.calls.withoutRenewed(steps)
     for (const [stepId, state] of this.#states ?? []) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
       if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates?.get(stepId)) continue
-      const { model } = this.#stored(stepId) ?? {}
-      change(stepId, model === undefined ? { state: stored } : { state: stored, model })
+      const former = this.#stored(stepId)
+      change(stepId, stepWith(former, stored))
     }
     for (const [stepId, selection] of this.#answeredBy ?? []) {
-      const { state, model } = steps[stepId] as SessionStep
-      if (!isStoredAs(selection, model)) change(stepId, { state, model: withoutCredentials(selection) })
+      const step = steps[stepId] as SessionStep
+      if (!isStoredAs(selection, step.model)) change(stepId, { ...step, model: withoutCredentials(selection) })
     }
-    return steps
+    return this.calls === undefined ? steps : this.calls.withChoices(steps, this)
   }
 
   /** Whether the turn began in a step, or entered it. The state of any other step is stored only if it changed. */
@@ -399,8 +438,13 @@ export class TurnDraft implements StepRuntime {
 
   #stored(stepId: string): SessionStep | undefined {
     const { steps } = this.base.flow
-    return Object.hasOwn(steps, stepId) ? steps[stepId] : undefined
+    return Object.hasOwn(steps, stepId) && !this.calls?.renewed.has(stepId) ? steps[stepId] : undefined
   }
+}
+
+/** A step to store. Most have a state alone. */
+function stepWith(former: SessionStep | undefined, state: JsonObject): SessionStep {
+  return former?.model || former?.choices ? { ...former, state } : { state }
 }
 
 /** A storable copy of a flow's context, one level deeper than the `config` in it. */

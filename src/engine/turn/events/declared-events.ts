@@ -1,36 +1,47 @@
-/** The outside events that the current step and the flow of a turn declare. */
+/** The outside events that the open calls and the flow of a turn declare. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import { BaseStep } from '../../../flow/base-step.js'
 import { type FlowEvent, isFlowEvent } from '../../../flow/event.js'
 import { Flow } from '../../../flow/flow.js'
+import { notEntered, openCalls } from '../draft/call-stack.js'
+import type { FlowScope } from '../draft/flow-steps.js'
+import type { OpenCall } from '../draft/open-calls.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 
-/** The events by who declares them. */
+/** The events of one of the open calls. */
 export interface DeclaredEvents {
+  readonly call: OpenCall
   readonly ofStep: readonly FlowEvent[]
+  /** Of the flow whose first step this is: of the session's flow, or of a called one. */
   readonly ofFlow: readonly FlowEvent[]
+  readonly scope: FlowScope | undefined
 }
 
 const none: readonly FlowEvent[] = []
 
 /**
- * The events of the current step and of the flow; `undefined` if neither declares any, which costs nothing.
+ * The events of each open call, the current step last.
  *
  * @throws `FlowCodeError` for a result of `events()` that cannot be used
  */
-export function declaredEvents({ flow, steps, stepId }: TurnDraft): DeclaredEvents | undefined {
-  const step = steps.require(stepId)
-  const hasOwn = step.events !== BaseStep.prototype.events
-  const isFlowWide = flow.events !== Flow.prototype.events
-  if (!hasOwn && !isFlowWide) return undefined
-  const ofStep = hasOwn ? checked(step.events(), `Step '${stepId}'`) : none
-  const ofFlow = isFlowWide ? checked(flow.events(), 'The flow') : none
-  if (ofFlow.some(({ after }) => after !== undefined)) {
-    throw flowCodeError('An event of a flow may not have after, only silence.')
-  }
-  // Their timers would have one name.
-  checkNames([...ofStep, ...ofFlow.filter(({ silence }) => silence)], `Step '${stepId}' and its flow`)
-  return { ofStep, ofFlow }
+export function declaredEvents(draft: TurnDraft): readonly DeclaredEvents[] {
+  const { steps } = draft
+  return openCalls(draft).map((call, index) => {
+    const scope = index === 0 ? steps.root : steps.scopes?.get(call.called ?? '')
+    const ofStep = call.entry === notEntered ? none : eventsOf(steps.require(call.step), `Step '${call.step}'`)
+    const ofFlow = scope === undefined ? none : eventsOf(scope.flow, 'The flow')
+    if (ofFlow.some(({ after }) => after !== undefined)) {
+      throw flowCodeError('An event of a flow may not have after, only silence.')
+    }
+    // Their timers would have one name.
+    checkNames([...ofStep, ...ofFlow.filter(({ silence }) => silence)], `Step '${call.step}' and its flow`)
+    return { call, ofStep, ofFlow, scope }
+  })
+}
+
+function eventsOf(declaring: BaseStep | Flow, owner: string): readonly FlowEvent[] {
+  const isOverridden = declaring.events !== BaseStep.prototype.events && declaring.events !== Flow.prototype.events
+  return isOverridden ? checked(declaring.events(), owner) : none
 }
 
 function checked(events: unknown, owner: string): readonly FlowEvent[] {

@@ -28,7 +28,8 @@ export async function scheduleWake({ engine, input, work }: TurnControl, draft: 
   const now = clock.now()
   const leastAt = now + operationsBefore * limits.storeTimeoutMs
   const { ttlMs = Number.POSITIVE_INFINITY } = session.access.store.guarantees
-  const lost = draft.frames?.[0]?.timers?.find((timer) => Math.max(Date.parse(timer.at), leastAt) - now >= ttlMs)
+  const timers = draft.frames?.flatMap((frame) => frame.timers ?? [])
+  const lost = timers?.find((timer) => Math.max(Date.parse(timer.at), leastAt) - now >= ttlMs)
   if (lost !== undefined) {
     const reason = `the session store drops the session ${ttlMs} ms after its last save`
     throw work.own(scheduleError(`The timer '${lost.name}' would never be due: ${reason}.`))

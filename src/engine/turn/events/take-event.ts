@@ -12,6 +12,9 @@ import { deepFreeze, jsonSize } from '../../../util/json.js'
 import { maskJson, maskText } from '../../core/mask-text.js'
 import type { TurnEvent } from '../../core/turn-input.js'
 import type { TurnControl } from '../control/turn-control.js'
+import { callsOf } from '../draft/call-stack.js'
+import type { FlowScope } from '../draft/flow-steps.js'
+import type { TransitionSource } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
 import { type DeclaredEvents, declaredEvents } from './declared-events.js'
@@ -19,36 +22,60 @@ import { type DeclaredEvents, declaredEvents } from './declared-events.js'
 /** Payloads in the history have at most so many bytes as JSON. */
 const maxPayloadBytes = 1024
 
+/** A transition, and who has returned it. */
+interface Taken {
+  readonly transition: Transition
+  readonly source: TransitionSource
+}
+
+/** The event, and the open call that takes it. */
+interface Found {
+  /** `undefined` if the event of a timer no longer exists. */
+  readonly event: FlowEvent | undefined
+  readonly at: number
+  /** The flow, if the event is one of a flow's. */
+  readonly scope: FlowScope | undefined
+}
+
 /**
- * Has the current step or the flow take the event.
+ * Has one of the open calls, or a flow, take the event.
  *
  * @returns the transition of its `execute`; a silent reply if it returns none
  * @throws `EventNotTakenError`, `InvalidInputError`: the session stays untouched
  */
-export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Turn): Promise<Transition> {
+export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Turn): Promise<Taken> {
   const event = control.input.event as TurnEvent
   // Later attempts, and repeats under a key, have the same one.
   const id = control.input.idempotency?.key ?? control.turnId
   event.seen = Object.freeze({ id, ...event.seen })
   const declared = declaredEvents(draft)
   if (control.after !== undefined) takeOver(control, draft, control.after)
-  const isHere = isFor(event, draft, control.engine.clock.now())
-  const found = isHere ? find(declared, event) : undefined
-  if (found === undefined && isHere && event.source === 'timer') {
+  const found = find(draft, declared, event, control.engine.clock.now())
+  if (found === undefined) throw refuse(control, notTaken(control, event, declared))
+  const call = declared[found.at]?.call
+  const { step: from = draft.stepId } = found.scope === undefined ? (call ?? {}) : {}
+  const source = {
+    ...{ from, at: found.at, place: 'execute', owner: `Event '${event.name}'` },
+    ...(found.scope && { scope: found.scope }),
+  }
+  const calls = callsOf(draft)
+  calls.takenAt = found.at
+  if (found.event === undefined) {
     draft.event = entryOf(control, event)
     turn.log.warn(`A timer is removed: no step in use and no flow has an event '${event.name}' any more.`)
-    return reply()
+    return { transition: reply(), source }
   }
-  if (found === undefined) throw refuse(control, notTaken(control, event, declared))
-  const payload = await payloadFor(found, event).catch((error: unknown) => {
+  const payload = await payloadFor(found.event, event).catch((error: unknown) => {
     throw FlowError.isInstance(error) && error.code === 'INVALID_INPUT' ? refuse(control, error) : error
   })
   control.work.check()
   draft.event = entryOf(control, event)
-  const returned: unknown = await found.execute(payload, turn)
+  calls.handler = calls.callers[found.at]
+  const returned: unknown = await found.event.execute(payload, turn)
+  calls.handler = undefined
   control.work.check()
-  if (returned === undefined) return reply()
-  if (Transition.isInstance(returned)) return returned
+  if (returned === undefined) return { transition: reply(), source }
+  if (Transition.isInstance(returned)) return { transition: returned, source }
   throw flowCodeError(`Event '${event.name}' must return nothing or a transition from execute().`)
 }
 
@@ -61,22 +88,10 @@ function refuse(control: TurnControl, error: AnyFlowError): FlowError {
 function notTaken(
   { sessionId }: TurnControl,
   { name: event }: TurnEvent,
-  { ofStep, ofFlow }: DeclaredEvents = { ofStep: [], ofFlow: [] },
+  declared: readonly DeclaredEvents[],
 ): EventNotTakenError {
-  const names = [...ofStep, ...ofFlow].map(({ name }) => name)
+  const names = declared.flatMap(({ ofStep, ofFlow }) => [...ofStep, ...ofFlow]).map(({ name }) => name)
   return new EventNotTakenError({ sessionId, event, details: `Its events now: ${names.join(', ') || 'none'}.` })
-}
-
-/** Whether the event is for the step's present entry; a timer must still be there, and due. */
-function isFor({ name, source, only }: TurnEvent, draft: TurnDraft, now: number): boolean {
-  const { base, currentStep, entry, steps } = draft
-  // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
-  if (base.flow.currentStep === null || draft.completed) return false
-  // A deploy may have renamed the step.
-  const step = only && (steps.aliases.get(only.step) ?? only.step)
-  if (only !== undefined && (step !== currentStep || only.entry !== entry)) return false
-  const timer = base.flow.frames?.[0]?.timers?.find((one) => one.name === name)
-  return source !== 'timer' || (timer !== undefined && Date.parse(timer.at) <= now)
 }
 
 /** @throws `InvalidInputError` */
@@ -96,14 +111,42 @@ function entryOf({ engine: { mask } }: TurnControl, { payload, seen }: TurnEvent
   return deepFreeze({ ...sender, ...(isKept && { payload: stored }) })
 }
 
-/** The event of the step, or of the flow. A ticket is for the entry of a step. */
-function find(declared: DeclaredEvents | undefined, { name, source, only }: TurnEvent): FlowEvent | undefined {
+/** The event of the innermost open call that takes it: of its step, then of the flow that begins there. */
+function find(draft: TurnDraft, declared: readonly DeclaredEvents[], event: TurnEvent, now: number): Found | undefined {
+  const { base, steps } = draft
+  // Its first turn is under way in another process, or was rolled back: nothing is known of what the event is about.
+  if (base.flow.currentStep === null || draft.completed) return undefined
+  const { only, source } = event
+  // A deploy may have renamed the step.
+  const step = only && (steps.aliases.get(only.step) ?? only.step)
+  const isMeant = ({ call }: DeclaredEvents): boolean =>
+    only === undefined || (call.step === step && call.entry === only.entry)
+  const found = declared.map((one, at) => (isMeant(one) ? findIn(one, at, event) : undefined))
+  if (source !== 'timer') return found.findLast((one) => one !== undefined)
+  const at = declared.findLastIndex(isMeant)
+  // The timer of an event that no longer exists is removed.
+  return isDue(draft, at, event, now) ? (found[at] ?? { event: undefined, at, scope: undefined }) : undefined
+}
+
+function findIn(
+  { ofStep, ofFlow, scope }: DeclaredEvents,
+  at: number,
+  { name, source, only }: TurnEvent,
+): Found | undefined {
   // A deploy may have given the event of a timer an input.
   const isFit = ({ byUser, input }: FlowEvent): boolean =>
     source === 'user' ? byUser : source !== 'timer' || input === undefined
   const isNamed = (one: FlowEvent): boolean => one.name === name && isFit(one)
-  const isForStep = only !== undefined && source !== 'timer'
-  return declared?.ofStep.find(isNamed) ?? (isForStep ? undefined : declared?.ofFlow.find(isNamed))
+  const event = ofStep.find(isNamed)
+  if (event !== undefined) return { event, at, scope: undefined }
+  // A ticket is for a step.
+  const ofItsFlow = only !== undefined && source !== 'timer' ? undefined : ofFlow.find(isNamed)
+  return ofItsFlow && { event: ofItsFlow, at, scope }
+}
+
+function isDue({ base }: TurnDraft, at: number, { name }: TurnEvent, now: number): boolean {
+  const timer = base.flow.frames?.[at]?.timers?.find((one) => one.name === name)
+  return timer !== undefined && Date.parse(timer.at) <= now
 }
 
 /** Adds what a turn has spent and done that met a conflict. */

@@ -1,7 +1,7 @@
 /** Finds the stored session that a turn may continue, if there is one. No flow code has run yet. */
 import { FlowError } from '../../../errors/flow-error.js'
 import { EventNotTakenError, isMalformed, SessionNotFoundError } from '../../../errors/session-errors.js'
-import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import type { FlowConstructor } from '../../../flow/flow.js'
 import { decodeSession } from '../../../session/session-codec.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { checkFlowName, type Found, loadFor, reportForeign } from '../../core/foreign-session.js'

@@ -1,6 +1,6 @@
 /** Replaces former step IDs in a stored session, according to the `static aliases` of steps. */
 import type { SessionDocument } from '../../../session/session-document.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
+import type { FlowSteps } from '../draft/flow-steps.js'
 
 /** The document with every former step ID replaced by the current one. */
 export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowSteps): SessionDocument {
@@ -21,7 +21,13 @@ export function replaceFormerSteps(document: SessionDocument, { aliases }: FlowS
     flow: {
       ...flow,
       currentStep: currentStep === null ? null : (aliases.get(currentStep) ?? currentStep),
-      ...(flow.frames && { frames: flow.frames.map((one) => ({ ...one, step: aliases.get(one.step) ?? one.step })) }),
+      ...(flow.frames && {
+        frames: flow.frames.map((one) => ({
+          ...one,
+          step: aliases.get(one.step) ?? one.step,
+          ...(one.called !== undefined && { called: aliases.get(one.called) ?? one.called }),
+        })),
+      }),
       steps: rename(flow.steps),
       memory: rename(flow.memory),
     },

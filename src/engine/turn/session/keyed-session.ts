@@ -2,7 +2,7 @@
  * Finds the session of a turn with an idempotency key. This comes before any flow code, because the turn may be a
  * repeat that gets the recorded outcome.
  */
-import type { FlowConstructor } from '../../../flow/flow-registry.js'
+import type { FlowConstructor } from '../../../flow/flow.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import { claimId } from '../../idempotency/claims.js'
 import { type Replay, replayOf } from '../../idempotency/receipts.js'

@@ -3,8 +3,9 @@
  * draft leaves the stored document unchanged; a later failure aborts the session. `find-session.ts` loads a session,
  * and `restore-session.ts` migrates it to the current version of its flow.
  */
+
+import type { FlowConstructor } from '../../../flow/flow.js'
 import { Flow } from '../../../flow/flow.js'
-import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import type { ModelBudgets } from '../../../model/model-budget.js'
 import { type SessionDocument, sessionLayoutVersion } from '../../../session/session-document.js'
 import { isoTime } from '../../../util/iso-time.js'
@@ -13,7 +14,7 @@ import { BudgetCheck } from '../../budgets/budget-check.js'
 import type { Replay } from '../../idempotency/receipts.js'
 import { leadWaiting } from '../../lock/busy.js'
 import type { TurnControl } from '../control/turn-control.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
+import type { FlowSteps } from '../draft/flow-steps.js'
 import { storableContext, TurnDraft } from '../draft/turn-draft.js'
 import { findSession, isUnstored, noteRestart } from './find-session.js'
 import { claimNext, type KeyedSession, moveToSession, openSession } from './keyed-session.js'
@@ -126,7 +127,7 @@ function startNew(control: TurnControl, parts: SessionParts, claimedId: string |
 function isElsewhere(loaded: SessionDocument | undefined, restored: SessionDocument, steps: FlowSteps): boolean {
   const { currentStep, frames } = restored.flow
   // The hook has moved what the step waits for, too.
-  if (frames?.[0]?.step === currentStep) return false
+  if (frames?.at(-1)?.step === currentStep) return false
   const former = loaded?.flow.currentStep ?? null
   return currentStep !== null && former !== null && currentStep !== (steps.aliases.get(former) ?? former)
 }

@@ -5,8 +5,8 @@
  * commits.
  */
 import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
+import type { FlowConstructor } from '../../../flow/flow.js'
 import { Flow } from '../../../flow/flow.js'
-import type { FlowConstructor } from '../../../flow/flow-registry.js'
 import { moveBytes } from '../../../session/attachments.js'
 import { copyDocument } from '../../../session/copy-document.js'
 import { decodeSession } from '../../../session/session-codec.js'
@@ -14,7 +14,7 @@ import type { SessionDocument } from '../../../session/session-document.js'
 import { copyJson, isPlainObject } from '../../../util/json.js'
 import { ofFlowCode } from '../control/flow-code-failure.js'
 import type { TurnControl } from '../control/turn-control.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
+import type { FlowSteps } from '../draft/flow-steps.js'
 import { TurnDraft } from '../draft/turn-draft.js'
 import { replaceFormerSteps } from './former-steps.js'
 import { parseStates } from './parse-states.js'
@@ -162,12 +162,16 @@ function checkJson({ engine }: TurnControl, { flow }: SessionDocument, loaded: S
 }
 
 function checkCurrentStep(document: SessionDocument, steps: FlowSteps): void {
-  const { currentStep } = document.flow
-  if (currentStep === null || steps.get(currentStep) !== undefined) return
+  const { currentStep, frames = [] } = document.flow
+  if (currentStep === null) return
+  const isOpen = frames.at(-1)?.step === currentStep
+  const open = isOpen ? frames.map(({ step }) => step) : [currentStep]
+  const removed = open.findLast((step) => steps.get(step) === undefined)
+  if (removed === undefined) return
   const known = [...steps.all().keys()].join(', ')
   throw invalid(
     document,
-    `its current step is '${currentStep}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
+    `${removed === currentStep ? 'its current step is' : 'it has to return to'} '${removed}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
   )
 }
 

@@ -8,7 +8,8 @@ import {
   type StepConstructor,
 } from '../../../index.js'
 import { ModelRegistry } from '../../../model/model-registry.js'
-import { collectSteps, type FlowSteps } from '../draft/collect-steps.js'
+import { collectSteps } from '../draft/collect-steps.js'
+import type { FlowSteps } from '../draft/flow-steps.js'
 import { resolveModels } from './resolve-models.js'
 
 const provider: ModelProviderAdapter = {

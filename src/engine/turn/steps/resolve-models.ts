@@ -7,7 +7,7 @@ import { checkPrices, type ModelBudgets } from '../../../model/model-budget.js'
 import type { ModelChoice, ModelSelection } from '../../../model/model-provider.js'
 import type { ModelRegistry, ResolvedModel } from '../../../model/model-registry.js'
 import { resolveSelection } from '../../../model/model-selection.js'
-import type { FlowSteps } from '../draft/collect-steps.js'
+import type { FlowSteps } from '../draft/flow-steps.js'
 import { outputOf } from './structured-output.js'
 
 /**
@@ -31,15 +31,22 @@ export function resolveModels(
     if (!(step instanceof Step)) continue
     outputOf(step, stepId)
     checkTimeouts(step, stepId)
-    const choice = step.model()
+    const ofFlow = steps.scopeOf(stepId) === steps.root ? undefined : innermostModel(steps, stepId)
+    const choice = step.model() ?? ofFlow
     if (choice !== undefined) {
-      steps.setModels(stepId, resolve(models, budgets, choice, flowChoice, `model() of step '${stepId}'`))
+      steps.setModels(stepId, resolve(models, budgets, choice, ofFlow ?? flowChoice, `model() of step '${stepId}'`))
     } else if (steps.flowModels === undefined) {
       throw flowCodeError(
         `Step '${stepId}' of flow '${flowName}' has no model. Return one from model() of the step or of the flow.`,
       )
     }
   }
+}
+
+/** The model that the innermost flow around a step selects. */
+function innermostModel(steps: FlowSteps, stepId: string): ModelChoice | undefined {
+  const choices = steps.flowsAround(stepId).map(({ flow }) => flow.model())
+  return choices.find((choice) => choice !== undefined)
 }
 
 function checkTimeouts(step: Step, stepId: string): void {

@@ -17,6 +17,7 @@ import { type ModelAnswer, modelError, textOf } from '../../model-call/model-ans
 import type { ModelQuestion } from '../../model-call/model-attempt.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
+import { lateParts } from '../events/late-parts.js'
 import { runTools } from '../tools/run-tools.js'
 import { recoverFromModel } from './recover-from-model.js'
 import { outputOf, readOutput } from './structured-output.js'
@@ -57,11 +58,11 @@ export async function runModelStep(
   const output = outputOf(step, stepId)
   const running = { control, draft, turn, step, namespace }
   let repairs = 0
-  memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  memory.appendUserMessage(namespace, turn.message, turn.number, attachmentsFor(turn))
   for (;;) {
     // Flow code usually returns synchronously. Then there is no `await`, during which the turns of all other sessions
     // would run first: see docs/decisions/turn-structure.md for the cost.
-    const offered = offeredTools(draft, turn, step)
+    const offered = offeredTools(running)
     const tools = isPromise(offered) ? await offered : offered
     control.work.check()
     const returned = step.prompt(turn)
@@ -78,6 +79,11 @@ export async function runModelStep(
     if (outcome !== undefined && !('reason' in outcome)) return outcome
     if (outcome?.reason === 'output') repairs++
   }
+}
+
+/** What came with a question in between is not for the step that is returned to. */
+function attachmentsFor({ returned, attachments }: TurnView): TurnView['attachments'] {
+  return returned === undefined ? attachments : []
 }
 
 function questionOf(
@@ -131,14 +137,19 @@ function countToolCalls({ engine: { limits } }: TurnControl, draft: TurnDraft, c
 }
 
 /** The tools of the flow and of the step, by name; synchronous if flow code returns them synchronously. */
-function offeredTools({ flow, stepId }: TurnDraft, turn: TurnView, step: Step): Tools | PromiseLike<Tools> {
+function offeredTools({ control, draft, turn, step }: Running): Tools | PromiseLike<Tools> {
+  const { flow, steps, stepId } = draft
+  if (steps.scopeOf(stepId) !== steps.root) {
+    return lateParts(control.engine).then(({ toolsOfFlows }) => toolsOfFlows(draft, turn, step))
+  }
   const ofFlow = flow.tools(turn)
   const ofStep = isPromise(ofFlow) ? ofFlow.then(() => step.tools(turn)) : step.tools(turn)
   if (!isPromise(ofFlow) && !isPromise(ofStep)) return toolsByName([...ofFlow, ...ofStep], stepId)
   return Promise.all([ofFlow, ofStep]).then(([first, second]) => toolsByName([...first, ...second], stepId))
 }
 
-function toolsByName(offered: readonly Tool[], stepId: string): Tools {
+/** @throws `FlowCodeError` for two tools with one name */
+export function toolsByName(offered: readonly Tool[], stepId: string): Tools {
   if (offered.length === 0) return noTools
   const tools = new Map<string, Tool>()
   for (const tool of offered) {

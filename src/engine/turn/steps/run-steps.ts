@@ -2,23 +2,27 @@
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { BaseStep } from '../../../flow/base-step.js'
 import { namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
-import { EndStep } from '../../../flow/end-step.js'
+import type { EndStep } from '../../../flow/end-step.js'
 import { Flow } from '../../../flow/flow.js'
 import { LogicStep } from '../../../flow/logic-step.js'
 import { Step } from '../../../flow/step.js'
 import { checkBase64, reply as replyTransition, Transition } from '../../../flow/transition.js'
 import { isPromise } from '../../../util/observed-promise.js'
-import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnReply } from '../../core/run-envelope.js'
 import type { TurnControl } from '../control/turn-control.js'
+import type { FlowScope } from '../draft/flow-steps.js'
+import type { TransitionSource } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { lateParts } from '../events/late-parts.js'
+import { lateParts, loadLateParts } from '../events/late-parts.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
+import { isMove, move, refuseTransition, take } from './take-transition.js'
 import { TurnView } from './turn-view.js'
 
 /** Runs steps until the draft has its reply. */
 export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<void> {
   const turn = new TurnView(control, draft)
+  const open = draft.choicesOf(draft.stepId)
+  if (open !== undefined) turn.choice = (await loadLateParts(draft.steps, control.engine)).chosen(control.input, open)
   if (draft.currentStep !== null) {
     control.emit('step:resume', { step: draft.currentStep })
     const returned: unknown = draft.steps.require(draft.currentStep).onRestore(turn)
@@ -27,26 +31,25 @@ export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<
     control.work.check()
   }
   if (control.input.event !== undefined) return runEvent(control, draft, turn)
-  const hasHook = draft.flow.onMessage !== Flow.prototype.onMessage
-  const transition = hasHook ? await askOnMessage(control, draft, turn) : undefined
-  if (transition !== undefined) {
-    await follow(control, draft, turn, transition, 'onMessage')
-    // No model needs the message or the answer.
-    if (transition.fields.kind !== 'go' && draft.answer !== undefined)
-      draft.answer = { ...draft.answer, remembered: true }
-  } else if (draft.currentStep === null) await move(control, draft, turn, draft.stepId)
+  const isAnswered = hasOnMessage(draft) && (await askOnMessage(control, draft, turn))
+  if (!isAnswered && draft.currentStep === null) await move(control, draft, turn, draft.stepId)
   await runToReply(control, draft, turn)
+}
+
+function hasOnMessage({ steps, stepId }: TurnDraft): boolean {
+  for (let scope: FlowScope | undefined = steps.scopeOf(stepId); scope !== undefined; scope = scope.outer) {
+    if (scope.flow.onMessage !== Flow.prototype.onMessage) return true
+  }
+  return false
 }
 
 /** Has the event taken, and runs steps until the draft has its reply. */
 async function runEvent(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
   // A session that has not begun takes no event, so nothing of it may run.
   if (draft.currentStep === null && draft.turnNumber > 1) await move(control, draft, turn, draft.stepId)
-  const { stepId } = draft
   const { takeEvent } = await lateParts(control.engine)
-  const transition = await takeEvent(control, draft, turn)
-  const target = applyTransition(draft, transition, stepId, 'execute', `Event '${turn.event?.name}'`)
-  if (target !== undefined) await move(control, draft, turn, target, transition)
+  const { transition, source } = await takeEvent(control, draft, turn)
+  await take(control, draft, turn, transition, source)
   await runToReply(control, draft, turn)
 }
 
@@ -57,16 +60,34 @@ export async function runStepsAfterError(
   turn: TurnView,
   transition: Transition,
 ): Promise<void> {
-  await follow(control, draft, turn, transition, 'onError')
+  await take(control, draft, turn, transition, hookOf(draft, control, 'onError', draft.steps.root))
   await runToReply(control, draft, turn)
 }
 
-/** The result of the flow's `onMessage`, if the user sent anything. */
-async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<Transition | undefined> {
-  if (turn.message === '' && turn.attachments.length === 0) return undefined
-  const returned: unknown = await draft.flow.onMessage(turn)
-  control.work.check()
-  return transitionOf(returned, 'onMessage', control.flowName)
+/**
+ * Asks the flows that have the current step what to do with the message, the inside one first.
+ *
+ * @returns whether one of them has decided it
+ */
+async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<boolean> {
+  if (turn.message === '' && turn.attachments.length === 0) return false
+  for (const scope of draft.steps.flowsAround(draft.stepId)) {
+    if (scope.flow.onMessage === Flow.prototype.onMessage) continue
+    const returned: unknown = await scope.flow.onMessage(turn)
+    control.work.check()
+    const transition = transitionOf(returned, 'onMessage', control.flowName)
+    if (transition === undefined) continue
+    await take(control, draft, turn, transition, hookOf(draft, control, 'onMessage', scope))
+    // No model needs the message or the answer.
+    if (!isMove(transition) && draft.answer !== undefined) draft.answer = { ...draft.answer, remembered: true }
+    return true
+  }
+  return false
+}
+
+/** A hook of a flow, as the source of a transition. */
+function hookOf(draft: TurnDraft, { flowName }: TurnControl, place: string, scope: FlowScope): TransitionSource {
+  return { from: draft.stepId, place, owner: `Flow '${flowName}'`, scope }
 }
 
 /** The result of a flow hook. */
@@ -75,36 +96,42 @@ export function transitionOf(returned: unknown, hook: string, flowName: string):
   throw flowCodeError(`${hook} of flow '${flowName}' must return nothing or a transition.`)
 }
 
-/** Applies the transition that a flow hook returned. */
-async function follow(
+async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
+  control.work.check()
+  for (;;) {
+    while (draft.answer === undefined) {
+      const { stepId } = draft
+      const step = draft.steps.require(stepId)
+      const outcome = await runStep(control, draft, turn, step)
+      const taking = takeOutcome(control, draft, turn, step, outcome)
+      if (taking !== undefined) await taking
+    }
+    // The end of a called flow is not the end of the session.
+    if (!draft.calls?.callers.length || !draft.completed) break
+    const { endCall } = await lateParts(control.engine)
+    await endCall(control, draft, turn)
+  }
+  const { reply } = draft
+  draft.calls?.check(reply)
+  if (reply.encoding === 'base64') checkBase64(reply.text)
+  remember(draft, turn, reply)
+}
+
+/** The answer of a step, or the move that it decided. */
+function takeOutcome(
   control: TurnControl,
   draft: TurnDraft,
   turn: TurnView,
-  transition: Transition,
-  hook: string,
-): Promise<void> {
-  const target = applyTransition(draft, transition, draft.stepId, hook, `Flow '${control.flowName}'`)
-  if (target !== undefined) await move(control, draft, turn, target, transition)
-}
-
-async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
-  control.work.check()
-  while (draft.answer === undefined) {
-    const { stepId } = draft
-    const step = draft.steps.require(stepId)
-    const outcome = await runStep(control, draft, turn, step)
-    if ('text' in outcome) {
-      draft.answer = { text: outcome.text, from: stepId, remembered: step instanceof Step }
-      continue
-    }
-    const { transition } = outcome
-    const place = step instanceof LogicStep ? 'run' : 'onModelError or onModelBlocked'
-    const target = applyTransition(draft, transition, stepId, place)
-    if (target !== undefined) await move(control, draft, turn, target, transition)
+  step: BaseStep,
+  outcome: ModelStepOutcome,
+): Promise<void> | undefined {
+  const { stepId: from } = draft
+  if ('text' in outcome) {
+    draft.answer = { text: outcome.text, from, remembered: step instanceof Step }
+    return undefined
   }
-  const { reply } = draft
-  if (reply.encoding === 'base64') checkBase64(reply.text)
-  remember(draft, turn, reply)
+  const place = step instanceof LogicStep ? 'run' : 'onModelError or onModelBlocked'
+  return take(control, draft, turn, outcome.transition, { from, place })
 }
 
 /** Runs the current step, until it has an answer or a transition. */
@@ -136,105 +163,6 @@ async function runLogicStep(
   )
 }
 
-/**
- * Applies the reply of a transition.
- *
- * @param from - The step that returned it.
- * @param place - The function that returned it, for error messages.
- * @param owner - The step or flow that returned it, for error messages.
- * @returns the step to move to; `undefined` if the conversation stays in its step
- */
-function applyTransition(
-  draft: TurnDraft,
-  { fields }: Transition,
-  from: string,
-  place: string,
-  owner = `Step '${from}'`,
-): string | undefined {
-  const { kind, reply, feedback, contentType, encoding, target } = fields
-  if (kind === 'go' || kind === 'finish') {
-    if (reply !== undefined) draft.answer = { text: reply, from, remembered: false, contentType, encoding }
-    return kind === 'finish' ? draft.steps.end : draft.steps.idOf(target ?? '')
-  }
-  if (kind === 'retry') {
-    throw flowCodeError(
-      `${owner} returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
-    )
-  }
-  const text = kind === 'reply' ? reply : feedback
-  if (text === undefined) {
-    throw flowCodeError(`${owner} returned stay() without a text from ${place}.`)
-  }
-  draft.answer = { text, from, remembered: false, contentType, encoding }
-  return undefined
-}
-
-/**
- * Leaves the current step, if there is one, enters another, and applies what its `onEnter` returns.
- *
- * @param transition - The transition that led there. Default: the session begins.
- */
-async function move(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  to: string,
-  transition?: Transition,
-): Promise<void> {
-  const from = draft.currentStep
-  if (from !== null) {
-    if (transition?.fields.kind === 'go') countMove(control, draft, from, to)
-    const returned: unknown = draft.steps.require(from).onExit(turn)
-    if (returned !== undefined) refuseTransition(await returned, 'onExit', from)
-    control.work.check()
-    control.emit('step:exit', { step: from })
-  }
-  if (draft.answer === undefined) control.stream?.reset('step')
-  draft.enter(to, transition?.fields)
-  turn.enter(transition?.fields.message ?? questionOf(control, draft.steps.require(to)))
-  control.emit('step:enter', { step: to })
-  control.stream?.send({ type: 'step', step: to })
-  const entered: unknown = draft.steps.require(to).onEnter(turn)
-  const next: unknown = entered === undefined ? undefined : await entered
-  control.work.check()
-  if (next !== undefined) await applyEntered(control, draft, turn, to, next)
-}
-
-function countMove({ engine }: TurnControl, draft: TurnDraft, from: string, to: string): void {
-  if (++draft.moves <= engine.limits.maxTransitionsPerTurn) return
-  const problem = `The number of moves in one turn (the last one from '${from}' to '${to}')`
-  throw limitExceeded(engine.limits, 'maxTransitionsPerTurn', problem)
-}
-
-/** Applies the result of a step's `onEnter`. */
-async function applyEntered(
-  control: TurnControl,
-  draft: TurnDraft,
-  turn: TurnView,
-  stepId: string,
-  returned: unknown,
-): Promise<void> {
-  if (!Transition.isInstance(returned)) {
-    throw flowCodeError(`onEnter of step '${stepId}' must return nothing or a transition.`)
-  }
-  const { kind } = returned.fields
-  if (draft.steps.require(stepId) instanceof EndStep) {
-    if (kind === 'go') {
-      throw flowCodeError(`onEnter of end step '${stepId}' returned go(...); the session has ended.`)
-    }
-    if (kind === 'finish') return finishInEndStep(draft, stepId, returned)
-  }
-  const target = applyTransition(draft, returned, stepId, 'onEnter')
-  if (target !== undefined) await move(control, draft, turn, target, returned)
-}
-
-/** `finish` leads to an end step. Its reply is the closing one, and there is no further move. */
-function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
-  const { reply, contentType, encoding } = fields
-  if (reply !== undefined) draft.answer = { text: reply, from: stepId, remembered: false, contentType, encoding }
-  else if (contentType !== undefined) draft.nextReply = fields
-}
-
 /** The memory namespace of a step, if it has one. */
 function memoryOf(steps: TurnDraft['steps'], stepId: string): string | undefined {
   const step = steps.get(stepId)
@@ -242,25 +170,19 @@ function memoryOf(steps: TurnDraft['steps'], stepId: string): string | undefined
   return remembers ? namespaceOf(step, stepId) : undefined
 }
 
-function refuseTransition(returned: unknown, hook: string, stepId: string): void {
-  if (returned === undefined) return
-  throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
-}
-
-/** What a model that an event leads to answers. */
-function questionOf({ input: { event } }: TurnControl, step: BaseStep): string | undefined {
-  return event !== undefined && step instanceof Step ? `Event: ${event.name}` : undefined
-}
-
 /** Puts a reply that was not made by a model into the memory of its model step, so that the model knows it. */
 function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   const { answer, steps, memory } = draft
   if (answer === undefined || answer.remembered) return
-  const namespace = memoryOf(steps, draft.stepId) ?? memoryOf(steps, answer.from)
+  const isOfCaller = draft.calls?.callers.some(({ step }) => step === answer.from)
+  const first = isOfCaller ? answer.from : draft.stepId
+  const namespace = memoryOf(steps, first) ?? memoryOf(steps, isOfCaller ? draft.stepId : answer.from)
   if (namespace === undefined) return
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  if (turn.event === undefined) memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
+  // A question in between is not for the step that is returned to.
+  const isAsked = turn.event === undefined && turn.returned === undefined
+  if (isAsked) memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   if (text === '') return
   // If a transition sent exactly the model's text, memory already has it.
   const last = memory.last(namespace)

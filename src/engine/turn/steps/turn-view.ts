@@ -2,7 +2,6 @@
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { FlowError } from '../../../errors/flow-error.js'
 import { namespaceOf, namespacesOf } from '../../../flow/conversation-memory.js'
-import { delayRule, isDelay } from '../../../flow/event.js'
 import { Flow } from '../../../flow/flow.js'
 import { Step } from '../../../flow/step.js'
 import type { StepTarget } from '../../../flow/transition.js'
@@ -11,12 +10,16 @@ import { deepFreeze, isPlainObject, type JsonObject } from '../../../util/json.j
 import type { TurnControl } from '../control/turn-control.js'
 import { storableContext, type TurnDraft } from '../draft/turn-draft.js'
 import { TurnEffects } from '../effects/turn-effects.js'
-import { declaredEvents } from '../events/declared-events.js'
 
-/** A running turn, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. */
+/**
+ * A running turn, as flow code sees it. The engine sets `message` and `entered`; flow code only reads them. Most turns do
+ * not have the fields that are only declared.
+ */
 export class TurnView implements Turn {
   message: string
   entered = false
+  declare returned: Turn['returned']
+  declare choice: Turn['choice']
   readonly number: number
   readonly attachments: TurnControl['input']['attachments']
   readonly error: FlowError | undefined
@@ -35,9 +38,16 @@ export class TurnView implements Turn {
     this.error = error
   }
 
-  /** Notes that a step was entered. @param message - Replaces the user's message. Default: the user's message. */
-  enter(message: string | undefined): void {
+  /**
+   * Notes that a step was entered, or returned to.
+   *
+   * @param message - Replaces the user's message. Default: the user's message.
+   */
+  enter(message: string | undefined, returned?: Turn['returned']): void {
     this.entered = true
+    if (returned !== this.returned) this.returned = returned
+    // It was for the step that had offered the list.
+    if (this.choice !== undefined) this.choice = undefined
     this.message = message ?? this.#control.input.userMessage
   }
 
@@ -51,24 +61,18 @@ export class TurnView implements Turn {
   }
 
   get step(): string {
-    return this.#draft.stepId
+    return this.#draft.calls?.handler?.step ?? this.#draft.stepId
   }
 
   get entry(): string {
-    return this.#draft.entry
+    return (this.#draft.calls?.handler ?? this.#draft).entry
   }
 
   setTimer(name: string, ms: number | undefined): void {
-    const { ofStep = [], ofFlow = [] } = declaredEvents(this.#draft) ?? {}
-    const found = [...ofStep, ...ofFlow].find((one) => one.name === name)
-    if (found === undefined || found.input !== undefined) {
-      throw flowCodeError(
-        `turn.setTimer needs an event of step '${this.step}' that has no input; got '${String(name)}'.`,
-      )
-    }
-    if (ms !== undefined && !isDelay(ms)) throw flowCodeError(`turn.setTimer needs ${delayRule}, or undefined.`)
-    this.#draft.timers ??= new Map()
-    this.#draft.timers.set(name, ms)
+    const { late } = this.#draft.steps
+    // What a flow with events needs is loaded before its turn begins.
+    if (late === undefined) throw flowCodeError('turn.setTimer needs an event; the flow has none.')
+    late.setTimer(this.#draft, name, ms)
   }
 
   get now(): number {
@@ -139,7 +143,9 @@ export class TurnView implements Turn {
   }
 
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state'] {
-    return this.#draft.readState(this.#draft.steps.idOf(step))
+    const { steps, stepId } = this.#draft
+    const id = steps.scopes === undefined ? steps.idOf(step) : steps.late?.idOfClass(steps, stepId, step)
+    return this.#draft.readState(id as string)
   }
 
   memory(namespace?: string): ReturnType<Turn['memory']> {
@@ -155,9 +161,10 @@ export class TurnView implements Turn {
 
   /** The namespace of the current step, if that is a model step. */
   get #ownNamespace(): string | undefined {
-    const { currentStep, steps } = this.#draft
-    const step = currentStep === null ? undefined : steps.get(currentStep)
-    return step instanceof Step ? namespaceOf(step, currentStep as string) : undefined
+    const { currentStep, steps, calls } = this.#draft
+    const stepId = calls?.handler?.step ?? currentStep ?? ''
+    const step = steps.get(stepId)
+    return step instanceof Step ? namespaceOf(step, stepId) : undefined
   }
 
   #memoryName(given: string | undefined): string {

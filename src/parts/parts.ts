@@ -1,0 +1,223 @@
+/** The builders of parts. Each checks its part at once, so that the error names the line that made it. */
+import { flowCodeError } from '../errors/engine-errors.js'
+import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue } from '../util/json.js'
+import { isMediaType } from '../util/patterns.js'
+import { shownValue } from '../util/shown-value.js'
+import { checkFormSchema } from './form-schema.js'
+
+type Part<Type extends ReplyPart['type']> = Extract<ReplyPart, { readonly type: Type }>
+
+const maxNameLength = 200
+const maxJsonDepth = 16
+const customName = /^[A-Za-z][\w.-]{0,63}$/
+/** `custom` could not be told from these in `turnkeeper/ui-message`. */
+const takenNames: readonly string[] = ['choices', 'card', 'form', 'file', 'reset']
+
+/**
+ * A list to choose from: buttons. `turn.choice` tells which option the next message chose.
+ *
+ * @param name - What is chosen: 1 to 200 characters.
+ * @param options - At least one. Values and labels are not empty, and no two are the same.
+ * @throws `FlowCodeError`
+ * @example
+ * ```ts
+ * return reply('Which day?').withParts([
+ *   choices('day', [{ value: '2026-12-01', label: 'Tuesday' }, { value: '2026-12-04', label: 'Friday' }]),
+ * ])
+ * ```
+ */
+export function choices(
+  name: string,
+  options: readonly { readonly value: string; readonly label: string }[],
+): Part<'choices'> {
+  checkText('choices', 'name', name, maxNameLength)
+  if (!Array.isArray(options) || options.length === 0) {
+    throw flowCodeError(`choices needs a list of options; got ${shownValue(options)}.`)
+  }
+  const values = new Set<string>()
+  const labels = new Set<string>()
+  const copied = options.map((option: unknown, index) => {
+    const { value, label } = Object(option) as { readonly value?: unknown; readonly label?: unknown }
+    const checked = {
+      value: checkText('choices', `options[${index}].value`, value, maxNameLength),
+      label: checkText('choices', `options[${index}].label`, label),
+    }
+    addOnce(values, checked.value, 'value', checked.value)
+    addOnce(labels, comparable(checked.label), 'label', checked.label)
+    return checked
+  })
+  return finished({ type: 'choices', name, options: copied })
+}
+
+/**
+ * A title and rows of a label and a value: an order, an appointment, a price.
+ *
+ * @throws `FlowCodeError`
+ * @example
+ * ```ts
+ * return reply('Here is your order.').withParts([card({ title: 'Order 4711', rows: [['Status', 'on its way']] })])
+ * ```
+ */
+export function card({
+  title,
+  rows,
+}: {
+  readonly title: string
+  readonly rows: readonly (readonly [string, string])[]
+}): Part<'card'> {
+  checkText('card', 'title', title)
+  if (!Array.isArray(rows)) throw flowCodeError(`card needs a list of rows; got ${shownValue(rows)}.`)
+  const copied = rows.map((row: unknown, index): [string, string] => {
+    const [label, value, ...more] = Array.isArray(row) ? row : []
+    if (typeof label === 'string' && typeof value === 'string' && more.length === 0) return [label, value]
+    throw flowCodeError(`card needs rows of two texts; got ${shownValue(row)} as rows[${index}].`)
+  })
+  return finished({ type: 'card', title, rows: copied })
+}
+
+/**
+ * Fields to fill in on the page. The page sends them as the user's event called `name`: declare it with
+ * `event({ name, byUser: true, input })`.
+ *
+ * @param part - `schema`: a JSON Schema of type `object` whose properties are texts, numbers or booleans (what MCP
+ * allows in an elicitation). `values`: what the fields hold at first. `errors`: what is wrong, by field. Both default
+ * to nothing.
+ * @throws `FlowCodeError`
+ * @example
+ * ```ts
+ * form({ name: 'address', schema: { type: 'object', properties: { town: { type: 'string' } }, required: ['town'] } })
+ * ```
+ */
+export function form({
+  name,
+  schema,
+  values,
+  errors,
+}: {
+  readonly name: string
+  readonly schema: JsonObject
+  readonly values?: JsonObject
+  readonly errors?: Readonly<Record<string, string>>
+}): Part<'form'> {
+  checkText('form', 'name', name, maxNameLength)
+  const copied = plain('form', 'schema', schema) as JsonObject
+  const fields = checkFormSchema(copied)
+  const filled = values === undefined ? undefined : byField('values', values, fields)
+  const wrong = errors === undefined ? undefined : byField('errors', errors, fields)
+  for (const [field, text] of Object.entries(wrong ?? {})) checkText('form', `errors.${field}`, text)
+  return finished({
+    type: 'form',
+    name,
+    schema: copied,
+    ...(filled && { values: filled }),
+    ...(wrong && { errors: wrong as Record<string, string> }),
+  })
+}
+
+/**
+ * A file that the reader can open or save.
+ *
+ * @param part - `name`: as the reader sees it. `mediaType`: `type/subtype`. `url`: absolute, `https` or `http`, without a
+ * user name.
+ * @throws `FlowCodeError`
+ * @example
+ * ```ts
+ * file({ name: 'invoice.pdf', mediaType: 'application/pdf', url: 'https://files.example.com/i/4711' })
+ * ```
+ */
+export function file({
+  name,
+  mediaType,
+  url,
+}: {
+  readonly name: string
+  readonly mediaType: string
+  readonly url: string
+}): Part<'file'> {
+  checkText('file', 'name', name, maxNameLength)
+  if (typeof mediaType !== 'string' || !isMediaType(mediaType)) {
+    throw flowCodeError(`file needs a mediaType like 'application/pdf'; got ${shownValue(mediaType)}.`)
+  }
+  return finished({ type: 'file', name, mediaType, url: webAddress(url) })
+}
+
+/**
+ * Data for a component of your own page.
+ *
+ * @param name - Which component: a letter, then letters, digits, `.`, `_` and `-`, at most 64; not `choices`, `card`,
+ * `form`, `file` or `reset`.
+ * @param data - Plain JSON.
+ * @throws `FlowCodeError`
+ * @example
+ * ```ts
+ * custom('map', { latitude: 52.52, longitude: 13.4 })
+ * ```
+ */
+export function custom(name: string, data: JsonValue): Part<'custom'> {
+  if (typeof name !== 'string' || !customName.test(name) || takenNames.includes(name)) {
+    throw flowCodeError(
+      `custom needs a name of letters, digits, '.', '_' and '-', other than ${takenNames.join(', ')}; got ${shownValue(name)}.`,
+    )
+  }
+  return finished({ type: 'custom', name, data: plain('custom', 'data', data) })
+}
+
+/**
+ * The text of a reply for a channel that shows only text: with its choices as a numbered list below it. The user may
+ * answer with the number, the label or the value.
+ *
+ * @param parts - Default: none.
+ * @example
+ * ```ts
+ * const { response, parts } = await engine.execute(input)
+ * await whatsapp.send(textOf(response.message, parts))
+ * ```
+ */
+export function textOf(text: string, parts: readonly ReplyPart[] = []): string {
+  const options = parts.flatMap((part) => (part.type === 'choices' ? part.options : []))
+  return [text, ...options.map(({ label }, index) => `${index + 1}. ${label}`)].join('\n')
+}
+
+function finished<Made extends ReplyPart>(part: Made): Made {
+  const bytes = new TextEncoder().encode(JSON.stringify(part)).length
+  if (bytes <= maxPartBytes) return deepFreeze(markPart(part))
+  throw flowCodeError(`${part.type}: a part may have at most ${maxPartBytes} bytes as JSON; this one has ${bytes}.`)
+}
+
+function checkText(builder: string, field: string, text: unknown, maxLength = maxPartBytes): string {
+  if (typeof text === 'string' && text.trim() !== '' && text.length <= maxLength) return text
+  const bound = maxLength === maxPartBytes ? '' : ` of at most ${maxLength} characters`
+  throw flowCodeError(`${builder} needs ${field}: a text${bound} that is not empty; got ${shownValue(text)}.`)
+}
+
+/** A label as `turn.choice` compares it. */
+function comparable(label: string): string {
+  return label.toLowerCase().replace(/\s+/g, '')
+}
+
+function addOnce(known: Set<string>, key: string, field: string, shown: string): void {
+  if (known.has(key)) throw flowCodeError(`choices has two options with the ${field} '${shown}'.`)
+  known.add(key)
+}
+
+function plain(builder: string, field: string, value: unknown): JsonValue {
+  return copyJson(value, field, maxJsonDepth, (problem, cause) =>
+    flowCodeError(`${builder} needs plain JSON: ${problem}.`, cause),
+  )
+}
+
+function byField(field: 'values' | 'errors', given: unknown, fields: readonly string[]): JsonObject {
+  if (!isPlainObject(given)) throw flowCodeError(`form needs ${field} by field; got ${shownValue(given)}.`)
+  const unknown = Object.keys(given).find((name) => !fields.includes(name))
+  if (unknown !== undefined) throw flowCodeError(`form has ${field} for '${unknown}', which is not in its schema.`)
+  return plain('form', field, given) as JsonObject
+}
+
+/** The address as `URL` writes it. Anything that a page could run, `javascript:` included, is refused. */
+function webAddress(url: unknown): string {
+  const parsed = typeof url === 'string' && URL.canParse(url) ? new URL(url) : undefined
+  const isWeb = parsed !== undefined && ['http:', 'https:'].includes(parsed.protocol)
+  if (isWeb && parsed.username === '' && parsed.password === '') return parsed.href
+  throw flowCodeError('file needs an absolute url of https or http, without a user name and a password.')
+}
