@@ -64,7 +64,7 @@ export function readRunInput(body: Readonly<Record<string, unknown>>, checkAttac
 function readMessage(
   all: readonly unknown[],
   checkAttachments: AttachmentCheck,
-  fields: Pick<ChatMessage, 'config' | 'event' | 'newSession' | 'session'>,
+  fields: Pick<ChatMessage, 'config' | 'event' | 'choice' | 'newSession' | 'session'>,
 ): SentMessage | undefined {
   const index = all.findLastIndex((message) => isObject(message) && message.role === 'user')
   const last = all[index]

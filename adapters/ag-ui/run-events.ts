@@ -3,6 +3,7 @@ import type { FlowStreamEvent } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
 import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
+import { type Replied, sentParts } from '../fetch/reply/sent-parts.js'
 
 /** The session in the agent's state. It is sent at the end of a run, and the client sends it back with the next one. */
 export interface FlowAgentState {
@@ -56,6 +57,12 @@ export async function* runEventsOf(
   }
   yield* writer.takeBack()
   yield { type: 'RUN_ERROR', message: 'The request could not be handled.' }
+}
+
+/** The parts of a reply, which messages of AG-UI cannot have. */
+export function partsEvents(messageId: string, reply: Replied): RunEvent[] {
+  const parts = sentParts(reply)
+  return parts === undefined ? [] : [{ type: 'CUSTOM', name: 'turnkeeper.parts', value: { messageId, parts } }]
 }
 
 /** The events of a run that is refused before it begins. */
@@ -142,6 +149,7 @@ class RunWriter {
     // A stopped turn keeps its text, because the user has read it.
     if (event.type === 'error' && event.error.code !== 'TURN_ABORTED') yield* this.takeBack()
     yield* this.#close()
+    if (event.type === 'result') yield* partsEvents(this.#messageId, event)
     const { session } = response
     const snapshot: FlowAgentState = { session, sessionState, ...(restarted === undefined ? {} : { restarted }) }
     if (session !== '') yield { type: 'STATE_SNAPSHOT', snapshot }

@@ -1,8 +1,8 @@
 /** Converts a thread to the events with which a client replaces its messages and its state. */
 import type { SessionDocument } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
-import { type StoredFile, storedTurns } from '../chat/stored-turns.js'
-import type { FlowAgentState, RunEvent } from './run-events.js'
+import { type StoredFile, type StoredTurn, storedTurns } from '../chat/stored-turns.js'
+import { type FlowAgentState, partsEvents, type RunEvent } from './run-events.js'
 
 /**
  * @param document - The session of the thread, if it has one.
@@ -15,15 +15,18 @@ export function snapshotOf({
   readonly document: SessionDocument | undefined
   readonly open: readonly unknown[]
 }): RunEvent[] {
-  const messages = document === undefined ? open : [...messagesOf(document), ...open]
-  const events: RunEvent[] = [{ type: 'MESSAGES_SNAPSHOT', messages }]
-  if (document === undefined) return events
+  if (document === undefined) return [{ type: 'MESSAGES_SNAPSHOT', messages: open }]
+  const turns = storedTurns(document)
   const snapshot: FlowAgentState = { session: document.id, sessionState: document.runStatus }
-  return [...events, { type: 'STATE_SNAPSHOT', snapshot }]
+  return [
+    { type: 'MESSAGES_SNAPSHOT', messages: [...messagesOf(turns), ...open] },
+    ...turns.flatMap(({ id, entry }) => partsEvents(replyIdOf(id), entry)),
+    { type: 'STATE_SNAPSHOT', snapshot },
+  ]
 }
 
-function messagesOf(document: SessionDocument): object[] {
-  return storedTurns(document).flatMap(({ id, entry, files }) => {
+function messagesOf(turns: readonly StoredTurn[]): object[] {
+  return turns.flatMap(({ id, entry, files }) => {
     const { message, reply, contentType, encoding, event } = entry
     const text = { type: 'text', text: message }
     const content = files.length === 0 ? message : [...(message === '' ? [] : [text]), ...files.map(filePart)]

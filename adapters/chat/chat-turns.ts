@@ -31,6 +31,8 @@ export interface ChatMessage {
   readonly config: JsonObject | undefined
   /** The user's own event, in place of a text. */
   readonly event: FlowRunInput['event'] | undefined
+  /** The option that the user pressed; the message is its label. */
+  readonly choice: FlowRunInput['choice'] | undefined
   /** Whether it begins a new session in the chat. */
   readonly newSession: boolean
   /** The session that the client names; `undefined` if it names none. */
@@ -107,7 +109,7 @@ export class ChatTurns {
    * A repeat of the message therefore always finds it, and another first message continues in its session.
    */
   #begin(chat: Chat, message: ChatMessage, key: string, request: TurnRequest): TurnBroadcast {
-    const { text, attachments, config, event } = message
+    const { text, attachments, config, event, choice } = message
     const chosen = this.#choose(chat, message, this.running(chat), { key, requestId: request.requestId })
     const input: FlowRunInput = {
       flowName: chat.flow,
@@ -119,6 +121,7 @@ export class ChatTurns {
       ...(attachments.length === 0 ? {} : { attachments }),
       ...(config === undefined ? {} : { config }),
       ...(event === undefined ? {} : { event }),
+      ...(choice === undefined ? {} : { choice }),
     }
     const start = async (signal: AbortSignal): Promise<TurnEvents> => {
       const { sessionId } = await chosen
@@ -272,7 +275,7 @@ async function sessionOfTurn({ broadcast }: RunningTurn): Promise<string | undef
   return session === '' ? undefined : session
 }
 
-/** Whether a message was sent again. */
+/** Whether a message was sent again. Clients repeat a message without the choice that came beside it. */
 function isSame(one: ChatMessage, other: ChatMessage): boolean {
   const contentOf = ({ text, attachments, config, event, newSession }: ChatMessage): string =>
     JSON.stringify([text, attachments, config, event, newSession])

@@ -1,14 +1,21 @@
 /** The types of the events that a page receives during a turn. docs/streaming.md describes the server's events. */
-import type { FlowStreamEvent, RunResponseType } from '../../src/index.js'
+import type { FlowStreamEvent, ReplyPart, RunResponseType } from '../../src/index.js'
 
 /** The state of the session after a turn: docs/http.md, "Whether the session goes on". */
 export type ChatSessionState = Extract<FlowStreamEvent, { type: 'result' }>['sessionState']
+
+type Choices = Extract<ReplyPart, { readonly type: 'choices' }>
+
+/** What a reply carries beside its text. A `choices` part names its turn, for the choice that is sent back. */
+export type ChatPart = Exclude<ReplyPart, Choices> | (Choices & { readonly turn: number })
 
 /** How a turn ended. */
 export interface ChatOutcome extends RunResponseType {
   readonly sessionState: ChatSessionState
   /** `base64` if `message` is bytes. */
   readonly encoding?: 'base64'
+  /** Absent if there are none. */
+  readonly parts?: readonly ChatPart[]
   /**
    * The code of a failure, such as `MODEL_ERROR`; the HTTP status in digits if a proxy refused the message;
    * `REQUEST_ERROR` if the message could not be sent.

@@ -6,6 +6,7 @@ export interface ChatMessage {
   readonly key: string
   readonly text: string
   readonly attachments?: readonly ChatAttachment[]
+  readonly choice?: ChatChoice
   /**
    * Sent with every message, because the server may have to start a new session for one that is gone. Otherwise the
    * server ignores it.
@@ -23,6 +24,16 @@ export interface Delivery {
    * stored.
    */
   mayBeStored: boolean
+}
+
+/** The button that the user pressed: an option of a `choices` part. */
+export interface ChatChoice {
+  /** The part's. */
+  readonly turn: number
+  /** The part's. */
+  readonly name: string
+  /** The option's. */
+  readonly value: string
 }
 
 /** An image or another file of a message, as base64 in the standard alphabet, or as a URL. */

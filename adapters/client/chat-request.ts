@@ -69,8 +69,8 @@ async function* eventsOf(
   }
 }
 
-function bodyOf(flow: string, { text, attachments, config }: ChatMessage): string {
-  return JSON.stringify({ flowName: flow, message: text, attachments, config })
+function bodyOf(flowName: string, { key: _key, session: _session, text: message, ...more }: ChatMessage): string {
+  return JSON.stringify({ flowName, message, ...more })
 }
 
 function headersOf({ key }: ChatMessage, lastEventId: string): Record<string, string> {

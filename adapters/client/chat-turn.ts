@@ -1,5 +1,5 @@
 /** One message and its reply, as a page shows them. */
-import type { ChatOutcome, ChatTurnEvent } from './chat-events.js'
+import type { ChatOutcome, ChatPart, ChatTurnEvent } from './chat-events.js'
 import type { ChatAttachment, ChatMessage } from './chat-message.js'
 
 /**
@@ -25,6 +25,8 @@ export interface ChatTurn {
   readonly text: string
   /** The reply if its content type is not `text/plain`; `file.type` has the type. */
   readonly file?: Blob
+  /** What the reply carries beside its text: buttons, cards, forms, files. Absent if there is nothing. */
+  readonly parts?: readonly ChatPart[]
   /** After `history` and `refresh`: what the turn took in place of a message, and who sent it. */
   readonly event?: { readonly name: string; readonly by?: string; readonly payload?: unknown }
   readonly failure?: {
@@ -62,15 +64,17 @@ export function afterEvent(turn: ChatTurn, event: ChatTurnEvent, mayBeStored: bo
   }
 }
 
-/** The reply of an outcome, as text or as a file. */
+/** The reply of an outcome: its text or its file, and its parts. */
 export function contentOf({
   message,
   contentType,
   encoding,
-}: Pick<ChatOutcome, 'message' | 'contentType' | 'encoding'>): Pick<ChatTurn, 'text' | 'file'> {
-  if (encoding === undefined && contentType === 'text/plain') return { text: message }
+  parts,
+}: Pick<ChatOutcome, 'message' | 'contentType' | 'encoding' | 'parts'>): Pick<ChatTurn, 'text' | 'file' | 'parts'> {
+  const beside = parts && { parts }
+  if (encoding === undefined && contentType === 'text/plain') return { text: message, ...beside }
   const content = encoding === 'base64' ? Uint8Array.from(atob(message), (byte) => byte.charCodeAt(0)) : message
-  return { text: '', file: new Blob([content], { type: contentType }) }
+  return { text: '', file: new Blob([content], { type: contentType }), ...beside }
 }
 
 /** The status of a turn that ended without a failure or a reply. */

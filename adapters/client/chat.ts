@@ -3,7 +3,7 @@
  * messages.
  */
 import { type ChatOutcome, type ChatTurnEvent, outcomeOf } from './chat-events.js'
-import type { ChatAttachment, ChatMessage, Delivery } from './chat-message.js'
+import type { ChatAttachment, ChatChoice, ChatMessage, Delivery } from './chat-message.js'
 import { type ChatOptions, checkOptions } from './chat-options.js'
 import { ChatServer } from './chat-server.js'
 import { type ChatEvents, ChatListeners, type ChatState } from './chat-state.js'
@@ -101,11 +101,17 @@ export class Chat {
    * A user need not wait for a reply: the option `busy` of the flow decides what happens to a message for a busy
    * session. Only the first message of a conversation makes the next ones wait, because its outcome has the session ID.
    *
-   * @param attachments - The results of `attachmentOf`. Default: none.
-   * @throws `TypeError` (rejected) if `attachments` is not a list of attachments, or `config` is not JSON: then nothing
-   * is sent.
+   * @param beside - The results of `attachmentOf`, or the pressed button of a `choices` part, whose label is the
+   * message: `{ choice: { turn, name, value } }`. Default: nothing.
+   * @throws `TypeError` (rejected) if `beside` is neither a list of attachments nor has a choice, or `config` is not
+   * JSON: then nothing is sent.
    */
-  async send(message: string, attachments: readonly ChatAttachment[] = []): Promise<ChatTurn> {
+  async send(
+    message: string,
+    beside: readonly ChatAttachment[] | { readonly choice: ChatChoice } = [],
+  ): Promise<ChatTurn> {
+    const { choice } = beside as { readonly choice?: ChatChoice }
+    const attachments = choice ? [] : (beside as readonly ChatAttachment[])
     // A `File` has no media type, nor has a promise of an attachment.
     if (!Array.isArray(attachments) || attachments.some(({ mediaType }) => !mediaType))
       throw new TypeError('attachments must be a list of what `await attachmentOf(file)` returns.')
@@ -115,6 +121,7 @@ export class Chat {
         key: crypto.randomUUID(),
         text: message,
         attachments,
+        choice,
         config: this.#options.config,
       }),
     )

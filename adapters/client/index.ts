@@ -5,8 +5,8 @@
  * @module turnkeeper/client
  */
 export type { Chat } from './chat.js'
-export type { ChatOutcome, ChatSessionState, ChatTurnEvents } from './chat-events.js'
-export { attachmentOf, type ChatAttachment } from './chat-message.js'
+export type { ChatOutcome, ChatPart, ChatSessionState, ChatTurnEvents } from './chat-events.js'
+export { attachmentOf, type ChatAttachment, type ChatChoice } from './chat-message.js'
 export type { ChatHeaders, ChatOptions } from './chat-options.js'
 export type { ChatEvents, ChatState } from './chat-state.js'
 export type { ChatStorage } from './chat-storage.js'

@@ -9,7 +9,7 @@ export interface StoredConversation {
   readonly turns: readonly ChatTurn[]
 }
 
-interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding'> {
+interface StoredTurn extends Pick<ChatOutcome, 'contentType' | 'encoding' | 'parts'> {
   readonly turn: number
   readonly message: string
   readonly reply: string

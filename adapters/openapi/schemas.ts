@@ -49,6 +49,14 @@ const resetReasons: Readonly<Record<ResetReason, true>> = {
   ...{ retry: true, fallback: true, tools: true, repair: true, step: true, reply: true, error: true, resume: true },
 }
 
+const parts: JsonObject = { type: 'array', items: schemaOf('Part') }
+const options: JsonObject = { type: 'array', items: object({ value: text, label: text }) }
+const rows: JsonObject = { type: 'array', items: { type: 'array', items: text, minItems: 2, maxItems: 2 } }
+
+function part(type: string, fields: JsonObject): JsonObject {
+  return object({ type: { const: type }, ...fields })
+}
+
 const schemas: JsonObject = {
   RunRequest: object({
     flowName: describe('A registered flow.', { type: 'string', minLength: 1 }),
@@ -57,10 +65,19 @@ const schemas: JsonObject = {
       'What the user does in place of a message. It needs a session, and never begins one.',
       schemaOf('EventRequest'),
     ),
+    'choice?': describe(
+      'The option of a `choices` part that the user chose. `message` is its label.',
+      schemaOf('Choice'),
+    ),
     'config?': describe("Stored in the flow's context on the session's first turn.", { type: 'object' }),
     'attachments?': { type: 'array', items: schemaOf('Attachment') },
   }),
   EventRequest: object({ name: text, 'payload?': describe('Any JSON that the event accepts.', {}) }),
+  Choice: object({
+    turn: describe("The part's.", { type: 'integer' }),
+    name: describe("The part's."),
+    value: describe("The option's."),
+  }),
   Attachment: object(
     {
       type: oneOf(['image', 'file']),
@@ -71,7 +88,25 @@ const schemas: JsonObject = {
     },
     'An image or a file, with either `data` or `url`.',
   ),
-  Envelope: object({ success: { const: true }, completed: describe('Whether the session has ended.', flag), ...reply }),
+  Envelope: object({
+    ...{ success: { const: true }, completed: describe('Whether the session has ended.', flag), ...reply },
+    'parts?': describe('Only with `envelope=1`.', parts),
+  }),
+  Part: {
+    description: 'What a reply carries beside its text.',
+    oneOf: [
+      part('choices', { turn: describe('For `choice`.', { type: 'integer' }), name: text, options }),
+      part('card', { title: text, rows }),
+      part('form', {
+        name: describe("The user's event that sends it."),
+        schema: { type: 'object' },
+        'values?': { type: 'object' },
+        'errors?': { type: 'object', additionalProperties: text },
+      }),
+      part('file', { name: text, mediaType: text, url: { type: 'string', format: 'uri' } }),
+      part('custom', { name: text, data: describe('Any JSON.', {}) }),
+    ],
+  },
   Failure: object({
     ...failure,
     completed: describe('Always true; it does not describe the session.', { const: true }),
@@ -106,6 +141,7 @@ const schemas: JsonObject = {
     'event?': schemaOf('EventTaken'),
     contentType: describe('The content type of `reply`.'),
     'encoding?': encoding,
+    'parts?': parts,
     'attachments?': { type: 'array', items: schemaOf('SentAttachment') },
   }),
   EventTaken: object(
@@ -140,7 +176,7 @@ const events: Readonly<Record<EventType, JsonObject>> = {
   result: object(
     {
       ...{ success: { const: true }, completed: flag, ...reply, sessionState: state },
-      ...{ 'encoding?': encoding, ...origin },
+      ...{ 'encoding?': encoding, 'parts?': parts, ...origin },
     },
     'The turn is committed: the last event.',
   ),

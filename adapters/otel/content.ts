@@ -4,7 +4,7 @@
  * URLs can be secret.
  */
 import type { Attributes } from '@opentelemetry/api'
-import type { EngineEventMap } from '../../src/index.js'
+import type { EngineEventMap, ReplyPart } from '../../src/index.js'
 import { attribute } from './names.js'
 
 type Call = EngineEventMap['model:content']
@@ -23,10 +23,12 @@ export function contentOfModel({ system, messages, answer }: Call): Attributes {
 /** The attributes of the span of a turn. */
 export function contentOfTurn({ entry }: EngineEventMap['turn:content']): Attributes {
   if (entry === undefined) return {}
-  const { message, reply, contentType, encoding, event } = entry
+  const { message, reply, contentType, encoding, parts = [], event } = entry
   const said = encoding === undefined ? textOf(reply) : { type: 'file', mime_type: contentType }
   const input = { [attribute.inputMessages]: JSON.stringify([{ role: 'user', parts: [textOf(message)] }]) }
-  const output = { [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said] }]) }
+  const output = {
+    [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said, ...parts.map(replyPartOf)] }]),
+  }
   // An event is no message, and may be taken in silence.
   return { ...(event === undefined && input), ...((event === undefined || reply !== '') && output) }
 }
@@ -37,6 +39,10 @@ function messageOf({ role, parts }: { readonly role: string; readonly parts: rea
 
 function textOf(content: string) {
   return { type: 'text', content }
+}
+
+function replyPartOf(part: ReplyPart) {
+  return part.type === 'file' ? { type: 'file', mime_type: part.mediaType } : part
 }
 
 function partOf(part: Part) {

@@ -127,7 +127,7 @@ class UiMessageRoutes {
     const entry = document && turnOf(document, message)
     if (document === undefined || entry === undefined) throw new Refusal(answeredBefore, 409)
     if (entry.reply === '') throw new Refusal(askedByNobody, 409)
-    const { reply, contentType, encoding } = entry
+    const { reply, contentType, encoding, parts, turn } = entry
     const response = { success: true, completed: false, message: reply, session: document.id, contentType }
     const { runStatus: sessionState } = document
     const outcome: TurnOutcome = {
@@ -135,6 +135,7 @@ class UiMessageRoutes {
       response,
       sessionState,
       ...(encoding === undefined ? {} : { encoding }),
+      ...(parts === undefined ? {} : { parts, turn }),
     }
     return once(outcome)
   }

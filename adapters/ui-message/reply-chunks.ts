@@ -4,7 +4,7 @@ import type { FlowStreamEvent } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
 import { failureText } from '../chat/failure-text.js'
 import type { TurnOutcome } from '../chat/turn-broadcast.js'
-import { type FlowMessageChunk, type FlowMessageMetadata, replyPart } from './ui-message.js'
+import { type FlowMessageChunk, type FlowMessageMetadata, partsBeside, replyPart } from './ui-message.js'
 
 /** The facts about one stream of chunks. */
 export interface ReplyForm {
@@ -106,6 +106,7 @@ class ReplyWriter {
     yield* this.#close()
     const messageMetadata = metadataOf(event)
     if (event.type === 'result') {
+      yield* partsBeside(event)
       yield { type: 'finish', messageMetadata }
       return
     }

@@ -3,7 +3,13 @@
 import type { SessionDocument } from '../../src/index.js'
 import { replyIdOf } from '../chat/client-id.js'
 import { type StoredFile, type StoredTurn, storedTurns } from '../chat/stored-turns.js'
-import { type FlowMessage, type FlowMessageMetadata, type FlowMessagePart, replyPart } from './ui-message.js'
+import {
+  type FlowMessage,
+  type FlowMessageMetadata,
+  type FlowMessagePart,
+  partsBeside,
+  replyPart,
+} from './ui-message.js'
 
 /**
  * The messages of a session, oldest first.
@@ -24,8 +30,8 @@ export function messagesOf(document: SessionDocument, after?: number): FlowMessa
       ...(event && { event: event.name }),
       ...(event?.by === undefined ? {} : { by: event.by }),
     }
-    const answer = replyPart(reply, contentType, encoding)
-    return [...own, { id: replyIdOf(id), role: 'assistant', parts: [answer], metadata: ofReply }]
+    const answer = [replyPart(reply, contentType, encoding), ...partsBeside(entry)]
+    return [...own, { id: replyIdOf(id), role: 'assistant', parts: answer, metadata: ofReply }]
   })
 }
 

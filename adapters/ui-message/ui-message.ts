@@ -2,11 +2,34 @@
  * Types for the messages and chunks of the AI SDK that this adapter reads and writes. They need no package of the AI
  * SDK, and contain only what versions 5, 6 and 7 share.
  */
+import { type Replied, type SentPart, sentParts } from '../fetch/reply/sent-parts.js'
+
+type Part<Type extends SentPart['type']> = Omit<Extract<SentPart, { readonly type: Type }>, 'type'>
+
+/**
+ * The data parts of a reply, by name, as `UIMessage<FlowMessageMetadata, FlowMessageData>` of the AI SDK takes them:
+ * the part `data-choices` has the data `FlowMessageData['choices']`. Add the names that your flow gives to `custom`.
+ */
+export type FlowMessageData = {
+  choices: Part<'choices'>
+  card: Part<'card'>
+  form: Part<'form'>
+}
 
 /** A piece of a message. */
 export type FlowMessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string; readonly filename?: string }
+  | FlowDataPart
+
+type FlowDataPart = {
+  [Name in keyof FlowMessageData]: {
+    readonly type: `data-${Name}`
+    /** Unique in its message. */
+    readonly id: string
+    readonly data: FlowMessageData[Name]
+  }
+}[keyof FlowMessageData]
 
 /** The `metadata` of a message, about its session and its turn. */
 export interface FlowMessageMetadata {
@@ -43,6 +66,7 @@ export type FlowMessageChunk =
   | { readonly type: 'text-start' | 'text-end'; readonly id: string }
   | { readonly type: 'text-delta'; readonly id: string; readonly delta: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string }
+  | FlowDataPart
   | (ToolFields & { readonly type: 'tool-input-start'; readonly toolName: string })
   | (ToolFields & { readonly type: 'tool-input-available'; readonly toolName: string; readonly input: object })
   | (ToolFields & { readonly type: 'tool-output-available'; readonly output: object })
@@ -58,7 +82,22 @@ interface ToolFields {
 }
 
 /** A reply of any text type is text; bytes are a file. */
-export function replyPart(text: string, contentType: string, encoding: 'base64' | undefined): FlowMessagePart {
+export function replyPart(
+  text: string,
+  contentType: string,
+  encoding: 'base64' | undefined,
+): Exclude<FlowMessagePart, FlowDataPart> {
   if (encoding === undefined) return { type: 'text', text }
   return { type: 'file', mediaType: contentType, url: `data:${contentType};base64,${text}` }
+}
+
+/** The parts beside the text, the same in the stream and in the transcript. A file of the AI SDK has no name. */
+export function partsBeside(reply: Replied): Exclude<FlowMessagePart, { readonly type: 'text' }>[] {
+  return (sentParts(reply) ?? []).map((part, index) => {
+    if (part.type === 'file') return { type: 'file', mediaType: part.mediaType, url: part.url }
+    const { type, ...data } = part
+    const of = part.type === 'custom' ? part : { name: type, data }
+    // A custom name is the application's own.
+    return { type: `data-${of.name}`, id: `part-${index + 1}`, data: of.data } as FlowDataPart
+  })
 }

@@ -2,7 +2,7 @@
  * What is wrong with a turn of the script of a flow service. A list is checked when the handlers are made, what a
  * function returns at its request.
  */
-import { FlowError } from '../../src/index.js'
+import { FlowError, reply } from '../../src/index.js'
 import { findUnknownName, hintAt, type OptionNames } from '../../src/util/options.js'
 import { unknownCodeText } from '../expectations/error-codes.js'
 import { isObject } from '../expectations/value-kinds.js'
@@ -14,6 +14,7 @@ const replyNames: OptionNames<ServiceReply> = {
   completed: true,
   contentType: true,
   encoding: true,
+  parts: true,
   newSession: true,
   restarted: true,
   cutOff: true,
@@ -53,9 +54,21 @@ export function turnProblem(turn: unknown): string | undefined {
     const known = Object.keys(names)
     return `A turn with ${kind} has no '${unknown}'. It may have ${known.join(', ')}.${hintAt(unknown, known)}`
   }
+  if (kind === 'reply') return partsProblem(turn as unknown as ServiceReply)
   if (kind !== 'failure') return undefined
   const { failure } = turn as FailedServiceTurn
   if (FlowError.isInstance(failure)) return undefined
   const problem = unknownCodeText(failure)
   return problem && `The failure is a code, or a FlowError: ${problem}`
+}
+
+/** A flow may send no other parts. */
+function partsProblem({ parts, reply: text }: ServiceReply): string | undefined {
+  if (parts === undefined) return undefined
+  try {
+    reply(typeof text === 'string' ? text : text.join('')).withParts(parts)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
 }

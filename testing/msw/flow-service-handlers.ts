@@ -220,13 +220,14 @@ function scriptedService(
 }
 
 function runOf(
-  { flowName, userMessage, sessionId = '', event, config, idempotencyKey }: FlowRunInput,
+  { flowName, userMessage, sessionId = '', event, choice, config, idempotencyKey }: FlowRunInput,
   number: number,
 ): FlowServiceRun {
   const run = { number, flowName, message: userMessage, sessionId }
   return {
     ...run,
     ...(event === undefined ? {} : { event }),
+    ...(choice === undefined ? {} : { choice }),
     ...(config === undefined ? {} : { config }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }

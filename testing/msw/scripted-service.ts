@@ -40,6 +40,8 @@ export class ScriptedService {
   readonly #options: ScriptedServiceOptions
   /** The flow of each session that can continue. */
   readonly #sessions = new Map<string, string>()
+  /** How many turns each of them has taken. */
+  readonly #turns = new Map<string, number>()
   /** How those ended that cannot continue. */
   readonly #ended = new Map<string, 'completed' | 'aborted'>()
   /** The last turn of each session, for which the next one waits. */
@@ -157,14 +159,20 @@ export class ScriptedService {
   }
 
   #reply(turn: ServiceReply, run: FlowServiceRun, opened: string | undefined): ExecuteResult {
-    const { completed = false, contentType = 'text/plain', encoding } = turn
+    const { completed = false, contentType = 'text/plain', encoding, parts } = turn
     const session = opened ?? this.#sessionOf(run, turn)
     const restarted = this.#restarted(run, turn, session)
     if (session !== run.sessionId) this.#sessions.delete(run.sessionId)
     const sessionState = completed ? 'completed' : 'running'
     this.#keep(session, run.flowName, sessionState)
+    const number = (this.#turns.get(session) ?? 0) + 1
+    this.#turns.set(session, number)
     const response = { success: true, completed, message: textOf(turn), session, contentType }
-    return { response, sessionState, ...restarted, ...(encoding === undefined ? {} : { encoding }) }
+    return {
+      ...{ response, sessionState, ...restarted },
+      ...(encoding === undefined ? {} : { encoding }),
+      ...(parts === undefined ? {} : { parts, turn: number }),
+    }
   }
 
   #fail(error: FlowError, turn: FailedServiceTurn, run: FlowServiceRun, opened: string | undefined): FailedResult {

@@ -1,5 +1,5 @@
 /** What the script of a flow service may say. Types only. */
-import type { ExecuteResult, FlowError, FlowErrorCode, FlowRunInput, JsonObject } from '../../src/index.js'
+import type { ExecuteResult, FlowError, FlowErrorCode, FlowRunInput, JsonObject, ReplyPart } from '../../src/index.js'
 
 /** A request to run a turn, as it reached the service. */
 export interface FlowServiceRun {
@@ -10,6 +10,8 @@ export interface FlowServiceRun {
   readonly message: string
   /** The user's own event; absent if there was none. */
   readonly event?: NonNullable<FlowRunInput['event']>
+  /** The option that the user chose; absent if the page named none. */
+  readonly choice?: NonNullable<FlowRunInput['choice']>
   /** The session that the page named; empty for a new one. */
   readonly sessionId: string
   /** The `config` of the body; absent if there was none. */
@@ -48,6 +50,8 @@ export interface ServiceReply extends Streamed {
   readonly contentType?: string
   /** Set if `reply` is bytes in base64. */
   readonly encoding?: 'base64'
+  /** What comes beside the text, made with `turnkeeper/parts`. Default: nothing. */
+  readonly parts?: readonly ReplyPart[]
   /** The service has lost the session that the page named, and starts a new one. Default `false`. */
   readonly newSession?: boolean
   /**

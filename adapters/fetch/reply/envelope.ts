@@ -16,6 +16,7 @@ import {
 import { safeHeaders } from './common-headers.js'
 import { addOutcomeHeaders } from './outcome.js'
 import { rawBody, withCharset } from './raw.js'
+import { sentParts } from './sent-parts.js'
 import { addRetryAfter } from './statuses.js'
 
 const plainType = 'text/plain'
@@ -62,7 +63,8 @@ export function replyToRun(result: ExecuteResult, form: RunReplyForm): Response 
     }
   }
   if (encoding === 'base64') headers[encodingHeader] = 'base64'
-  return envelope(response, 200, headers)
+  // The contract's envelope has five fields.
+  return envelope(form.envelopeAsked ? { ...response, parts: sentParts(result) } : response, 200, headers)
 }
 
 /** A reply with a JSON body. */
@@ -79,7 +81,7 @@ export function addSessionHeaders(headers: HeaderRecord, session: string, dashed
   if (dashed) headers[dashedSessionHeader] = session
 }
 
-function envelope(response: RunResponseType, status: number, headers: HeaderRecord): Response {
+function envelope(response: object, status: number, headers: HeaderRecord): Response {
   return new Response(JSON.stringify(response), { status, headers })
 }
 

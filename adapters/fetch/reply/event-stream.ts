@@ -6,6 +6,7 @@
  */
 import type { FlowStreamEvent } from '../../../src/index.js'
 import { codeOf, replayedOf, restartedOf, stateOf } from './outcome.js'
+import { sentParts } from './sent-parts.js'
 
 type FailedEvent = Extract<FlowStreamEvent, { type: 'error' }>
 
@@ -46,7 +47,7 @@ function asEscape(character: string): string {
 function dataOf(event: SentEvent): object {
   switch (event.type) {
     case 'result':
-      return { ...event.response, ...outcomeOf(event), encoding: event.encoding }
+      return { ...event.response, ...outcomeOf(event), encoding: event.encoding, parts: sentParts(event) }
     case 'error':
       // Only the text and the code of an error leave the process.
       return { ...event.response, contentType: 'text/plain', ...outcomeOf(event), code: codeOf(event.error) }

@@ -135,24 +135,28 @@ export interface RunBody {
   /** Checked by the engine. */
   readonly event: FlowRunInput['event'] | undefined
   /** Checked by the engine. */
+  readonly choice: FlowRunInput['choice'] | undefined
+  /** Checked by the engine. */
   readonly attachments: NonNullable<FlowRunInput['attachments']> | undefined
 }
 
 /** @throws Refusal that names what is wrong with the body. */
 export function readRunBody(text: string, maxJsonDepth: number): RunBody {
-  const { flowName, message = '', config, event, attachments } = parseObject(text, maxJsonDepth)
+  const { flowName, message = '', config, event, choice, attachments } = parseObject(text, maxJsonDepth)
   if (typeof flowName !== 'string' || flowName === '') {
     throw new Refusal("The field 'flowName' is required and must be a non-empty string.")
   }
   if (typeof message !== 'string') throw new Refusal("The field 'message' must be a string.")
   if (config !== undefined && !isObject(config)) throw new Refusal("The field 'config' must be an object.")
   if (event !== undefined && !isObject(event)) throw new Refusal("The field 'event' must be an object.")
+  if (choice !== undefined && !isObject(choice)) throw new Refusal("The field 'choice' must be an object.")
   if (attachments !== undefined && !Array.isArray(attachments)) {
     throw new Refusal("The field 'attachments' must be a list.")
   }
   return {
     ...{ flowName, message, config },
     event: event as RunBody['event'],
+    choice: choice as RunBody['choice'],
     attachments: attachments as RunBody['attachments'],
   }
 }

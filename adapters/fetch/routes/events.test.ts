@@ -1,6 +1,8 @@
-// The cases of events and tickets over the Fetch handler, for the loop of development and the thresholds of coverage.
+// The cases of events, parts and tickets over the Fetch handler, for the loop of development and the thresholds of
+// coverage.
 import { describe, test } from 'vitest'
 import { eventCases } from '../../../testing/contract/http/event-cases.js'
+import { partCases } from '../../../testing/contract/http/part-cases.js'
 import type { Serve } from '../../../testing/contract/http/serve.js'
 import { ticketCases } from '../../../testing/contract/http/ticket-cases.js'
 import { createFetchHandler } from '../index.js'
@@ -11,4 +13,5 @@ const serve: Serve = (engine, options) => {
 }
 
 describe('events', () => eventCases(test, serve))
+describe('parts', () => partCases(test, serve))
 describe('tickets', () => ticketCases(test, serve))

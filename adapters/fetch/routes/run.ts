@@ -70,7 +70,7 @@ type Input = { -readonly [Key in keyof FlowRunInput]: FlowRunInput[Key] }
 function inputOf(
   { request, caller, requestId, waitUntil }: RoutedRequest,
   sessionId: string,
-  { flowName, message, config, event, attachments }: RunBody,
+  { flowName, message, config, event, choice, attachments }: RunBody,
   idempotencyKey: string | undefined,
   onDisconnect: 'cancel' | 'finish',
 ): Input {
@@ -86,6 +86,7 @@ function inputOf(
   if (sessionId !== '') input.sessionId = sessionId
   if (config !== undefined) input.config = config
   if (event !== undefined) input.event = event
+  if (choice !== undefined) input.choice = choice
   if (attachments !== undefined) input.attachments = attachments
   if (principal !== undefined) input.owner = principal
   if (context !== undefined) input.serverContext = context

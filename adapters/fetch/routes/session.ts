@@ -5,6 +5,7 @@ import { replyJson } from '../reply/envelope.js'
 import { isComplete } from '../reply/newer-turns.js'
 import { codeOf } from '../reply/outcome.js'
 import { Refusal } from '../reply/refusal.js'
+import { sentParts } from '../reply/sent-parts.js'
 import { addRetryAfter, statusOf } from '../reply/statuses.js'
 import { readSessionHeader } from '../request/headers.js'
 import type { RouteContext, RoutedRequest } from './route.js'
@@ -72,9 +73,10 @@ function conversationIn(document: SessionDocument, after: number | undefined): C
 
 function turnsIn({ attachments: files }: SessionDocument, history: SessionDocument['history']): object[] {
   const kept = new Map(files?.map(({ id, data }) => [id, data]))
-  return history.map(({ turn, at, message, reply, contentType, encoding, event, attachments }) => ({
+  return history.map(({ turn, at, message, reply, contentType, encoding, parts, event, attachments }) => ({
     ...{ turn, at, message, reply, contentType },
     ...(encoding && { encoding }),
+    ...(parts && { parts: sentParts({ parts, turn }) }),
     ...(event && { event: shownEvent(event) }),
     ...(attachments && {
       // `data` is absent in JSON if the bytes are not kept.

@@ -5,6 +5,7 @@ import { endAndFlowsCases } from './end-and-flows-cases.js'
 import { eventCases } from './event-cases.js'
 import { healthCases } from './health-cases.js'
 import { openApiCases } from './openapi-cases.js'
+import { partCases } from './part-cases.js'
 import { policyCases } from './policy-cases.js'
 import { rawCases } from './raw-cases.js'
 import { runCases } from './run-cases.js'
@@ -27,6 +28,7 @@ export function httpCases(test: TestFunction, serve: Serve): void {
   sessionCases(test, serve)
   eventCases(test, serve)
   ticketCases(test, serve)
+  partCases(test, serve)
   attachmentCases(test, serve)
   openApiCases(test, serve)
 }

@@ -36,6 +36,11 @@ export function textOf(event: StreamEvent): string {
   return event.event === 'result' ? event.data.message : ''
 }
 
+/** The buttons of a reply. */
+export function labelsOf({ parts = [] }: Envelope): string[] {
+  return parts.flatMap((part) => (part.type === 'choices' ? part.options.map(({ label }) => label) : []))
+}
+
 async function say(message: string, session?: string): Promise<Envelope> {
   const headers = session === undefined ? {} : { CHAT_SESSION_ID: session }
   const { data, error } = await runTurn({ body: { flowName: 'Greeting', message }, headers, query: { envelope: '1' } })

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createAgUiHandler } from '../../../adapters/ag-ui/index.js'
 import { startCuttableProxy } from '../browser/cuttable-proxy.js'
 import { listen } from '../browser/servers.js'
+import { sentBy } from '../http/rich-replies.js'
 import { calling } from '../stream-harness.js'
 import { arePackagesMissing, type ChatBackend, createBackend, leftOut, principalOf, tracked } from './chat-server.js'
 
@@ -231,6 +232,27 @@ describe.skipIf(arePackagesMissing)(`HttpAgent${leftOut}`, () => {
     await Promise.all([ada.runAgent({ forwardedProps: { newSession: true } }), answer('Welcome.')])
     expect(contents(ada).at(-1)).toEqual(['assistant', 'Welcome.'])
     expect(history()[1]).toEqual(['Thanks! > Welcome.'])
+  })
+
+  test('the parts of a reply reach the agent with the ID of their message, in a run and after a reload', async () => {
+    const shown: { messageId: string; parts: unknown }[] = []
+    const onCustomEvent = ({ event: { name, value } }: { event: { name: string; value: never } }): void => {
+      if (name === 'turnkeeper.parts') shown.push(value)
+    }
+    const ada = agent()
+    say(ada, 'm1', 'Hello')
+    await Promise.all([ada.runAgent({}, { onCustomEvent }), answer('Welcome.')])
+    say(ada, 'm2', 'menu')
+    await ada.runAgent({}, { onCustomEvent })
+    const again = agent()
+    await again.runAgent({}, { onCustomEvent })
+    const newest = [ada, again].map(({ messages }) => messages.at(-1)?.id)
+    expect(shown).toEqual(newest.map((messageId) => ({ messageId, parts: sentBy(2) })))
+    say(again, 'm3', 'The big one')
+    await again.runAgent({ forwardedProps: { choice: { turn: 2, name: 'size', value: 'l' } } })
+    await again.runAgent()
+    expect(contents(again).at(-1)).toEqual(['assistant', 'You get l.'])
+    expect(history()).toEqual([['Hello > Welcome.', 'menu > Which size?', 'The big one > You get l.']])
   })
 
   test('a turn that fails is a run that failed', async () => {

@@ -19,11 +19,14 @@ import {
   Step,
   type StepConstructor,
   type Tool,
+  type Transition,
+  type Turn,
   tool,
 } from '../../../src/index.js'
 import { type CuttableProxy, startCuttableProxy } from '../browser/cuttable-proxy.js'
 import { listen } from '../browser/servers.js'
 import { GatedModel } from '../http/gated-model.js'
+import { madeParts } from '../http/rich-replies.js'
 
 const isMissing = !existsSync(new URL('node_modules/ai-5', import.meta.url))
 
@@ -59,7 +62,7 @@ class Desk extends Step {
   }
 }
 
-/** The flow that is served. */
+/** The flow that is served. `menu` gets a reply with parts, without the model. */
 class SupportDesk extends Flow {
   static override readonly id = 'SupportDesk'
   override model(): ModelSelection {
@@ -67,6 +70,10 @@ class SupportDesk extends Flow {
   }
   override steps(): readonly StepConstructor[] {
     return [Desk]
+  }
+  override onMessage({ message, choice }: Turn): Transition | undefined {
+    if (choice !== undefined) return reply(`You get ${choice.value}.`)
+    return message === 'menu' ? reply('Which size?').withParts(madeParts) : undefined
   }
 }
 

@@ -4,6 +4,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
 import { closeBrowser, launchBrowser, openPage } from '../browser/chromium.js'
+import { sentBy } from '../http/rich-replies.js'
 import { calling } from '../stream-harness.js'
 import { arePackagesMissing, type ChatServer, leftOut, startChatServer, tracked } from './chat-server.js'
 import { bundlePage } from './page/build.js'
@@ -282,6 +283,43 @@ describe.skipIf(arePackagesMissing).each([5, 6, 7] as const)(`ai %d${leftOut}`, 
     await is('ready')
     expect(history()[1]).toEqual(['Thanks! > Welcome.'])
     await shows('Thanks!', 'Welcome.')
+  })
+
+  test('shows the parts of a reply, equal after a reload, and sends a button once', async (context) => {
+    const beside = (): Promise<unknown[]> =>
+      page.evaluate(() => {
+        const { messages } = globalThis as unknown as { messages: { parts: { type: string }[] }[] }
+        return messages[3]?.parts.filter(({ type }) => type !== 'text') ?? []
+      })
+    await open(context)
+    await say('Hello')
+    const call = await server.model.called()
+    call.say('Welcome.')
+    call.finish()
+    await is('ready')
+    await say('menu')
+    const asked = ['Hello', 'Welcome.', 'menu', 'Which size?SmallLarge']
+    await shows(...asked)
+    await is('ready')
+    const parts = await beside()
+    expect(parts).toHaveLength(sentBy(2).length)
+    expect(parts[0]).toMatchObject({ type: 'data-choices', data: { turn: 2, name: 'size' } })
+    expect(parts[1]).toMatchObject({ type: 'data-card', data: { title: 'Order 4711' } })
+    await page.reload()
+    await shows(...asked)
+    expect(await beside()).toEqual(parts)
+    server.proxy.loseReplies()
+    const sent = page.waitForRequest((request) => request.method() === 'POST')
+    await press('Large')
+    expect((await sent).postDataJSON().choice).toEqual({ turn: 2, name: 'size', value: 'l' })
+    await is('error')
+    const stored = [['Hello > Welcome.', 'menu > Which size?', 'Large > You get l.']]
+    await expect.poll(history).toEqual(stored)
+    server.proxy.up()
+    await press('Again')
+    await shows(...asked, 'Large', 'You get l.')
+    await is('ready')
+    expect([history(), server.modelCalls()]).toEqual([stored, 1])
   })
 
   test('a turn that fails says so, and its text is gone', async (context) => {

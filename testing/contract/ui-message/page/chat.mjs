@@ -7,16 +7,24 @@ const parameters = new URLSearchParams(location.search)
 const id = parameters.get('chat')
 const everyMs = Number(parameters.get('every') ?? 60_000)
 
-function Part({ part }) {
+/** The buttons of a reply. */
+function Choices({ data: { turn, name, options }, choose }) {
+  return options.map(({ value, label }) =>
+    element('button', { key: value, type: 'button', onClick: () => choose(label, { turn, name, value }) }, label),
+  )
+}
+
+function Part({ part, choose }) {
   if (part.type === 'text') return element('span', null, part.text)
   if (part.type === 'file' && part.mediaType.startsWith('image/'))
     return element('img', { src: part.url, alt: 'photo' })
+  if (part.type === 'data-choices') return element(Choices, { data: part.data, choose })
   if (part.type.startsWith('tool-')) return element('em', null, `[${part.type} ${part.state}]`)
   return null
 }
 
-function Message({ message }) {
-  const parts = countedParts(message.parts).map((part, key) => element(Part, { key, part }))
+function Message({ message, choose }) {
+  const parts = countedParts(message.parts).map((part, key) => element(Part, { key, part, choose }))
   return element('li', { 'data-role': message.role, title: message.metadata?.by }, parts)
 }
 
@@ -26,7 +34,9 @@ function Page({ messages: initial }) {
   const chat = useFlowChat(id, initial)
   useNews(chat.chat, everyMs)
   const { messages, status, error } = chat
+  const choose = (label, choice) => chat.sendMessage({ text: label }, { body: { choice } })
   globalThis.setMessages = chat.setMessages
+  globalThis.messages = messages
   const actions = [
     ['Send', () => chat.sendMessage({ text, ...(files === undefined ? {} : { files }) })],
     ['Stop', chat.stop],
@@ -42,7 +52,7 @@ function Page({ messages: initial }) {
     element(
       'ol',
       null,
-      messages.map((message) => element(Message, { key: message.id, message })),
+      messages.map((message) => element(Message, { key: message.id, message, choose })),
     ),
     element('output', null, status),
     element('p', { role: 'alert' }, error === undefined ? '' : error.message),
