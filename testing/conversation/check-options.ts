@@ -56,6 +56,7 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
   waitUntil: true,
   whenEnded: true,
   event: true,
+  choice: true,
 }
 
 const eventNames: OptionNames<EventInput> = {
@@ -134,6 +135,12 @@ export function checkStart(caller: string, start: SessionStart): void {
 export function checkStepOrId(caller: string, step: unknown): void {
   if (isStep(step)) return
   throw invalidInput(`${caller}: step must be a step of the flow, or its ID; got ${shownStep(step)}.`)
+}
+
+/** @throws `InvalidInputError` unless the value is a list of steps or IDs, or `undefined`. */
+export function checkCallers(caller: string, callers: unknown): void {
+  if (callers === undefined || isListOf(callers, isStep)) return
+  throw invalidInput(`${caller}: callers must be a list of steps of the flow, or their IDs; got ${show(callers)}.`)
 }
 
 function isPair(isFirst: (value: unknown) => boolean, isSecond: (value: unknown) => boolean) {

@@ -9,7 +9,7 @@ import { shownValue } from '../../src/util/shown-value.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isObject } from '../expectations/value-kinds.js'
 import { StreamCheck } from './stream-check.js'
-import { type ConversationTurn, numberIn, type SentEvent, type TurnEnd } from './turns/conversation-turn.js'
+import { type ConversationTurn, numberIn, type TurnEnd } from './turns/conversation-turn.js'
 import type { ConversationRequest, ConversationWorld, RequestEnd } from './world/conversation-world.js'
 
 /** A message and its outcome. */
@@ -114,7 +114,8 @@ async function timerTurns(
   for (const end of ends) {
     const entry = end.reply?.success === true ? stored.shift() : undefined
     const name = entry?.event?.name ?? left[0] ?? ''
-    left = left.filter((one) => one !== name)
+    const at = left.indexOf(name)
+    left = left.filter((_, index) => index !== at)
     const turn = await world.turnOf('', end, sessionId, ends.length === 1 ? undefined : (entry?.id ?? ''))
     // The stored session is the one after all of them.
     const isLast = entry === undefined || entry.turn === document?.turns
@@ -292,8 +293,7 @@ async function finished(
 
 function asSent(input: ConversationRequest, sent: SentMessage): SentMessage {
   const { idempotencyKey: key } = input
-  const event = eventIn(input)
-  return { ...sent, ...(key === undefined ? {} : { key }), ...(event === undefined ? {} : { event }) }
+  return { ...sent, ...(key === undefined ? {} : { key }), ...moreIn(input) }
 }
 
 /** The message of a request; empty if it is an event. */
@@ -301,9 +301,12 @@ export function saidIn(input: ConversationRequest): string {
   return 'userMessage' in input ? input.userMessage : ''
 }
 
-/** The event of a request, if it is one. */
-export function eventIn(input: ConversationRequest): SentEvent | undefined {
-  if ('userMessage' in input) return input.event
-  const { event: name, payload, by } = input
-  return { name, payload, by }
+/** What a request has beside its message: its event, or the button that was pressed. */
+export function moreIn(input: ConversationRequest): Pick<ConversationTurn, 'event' | 'choice'> {
+  if (!('userMessage' in input)) {
+    const { event: name, payload, by } = input
+    return { event: { name, payload, by } }
+  }
+  const { event, choice } = input
+  return { ...(event === undefined ? {} : { event }), ...(choice === undefined ? {} : { choice }) }
 }

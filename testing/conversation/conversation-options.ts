@@ -29,6 +29,11 @@ export interface StartedConversationOptions<
     SessionStart<Target, Others> {
   /** The step that receives the first message: its class or its ID. */
   readonly step: Target
+  /**
+   * The steps that wait for its return, the first one first: classes or IDs. Default: for a step of a flow among the
+   * steps, the first step of each flow around it; for any other step none, so that it cannot return.
+   */
+  readonly callers?: readonly (StepConstructor | string)[]
 }
 
 /** The options of `say`, for this turn only. */

@@ -2,15 +2,15 @@
  * Runs the turns of a conversation: sends the messages and ends the conversation. `conversation/sent-turns.ts` records
  * the results, `conversation/client.ts` sends, and `conversation/conversation.ts` is the documented API for tests.
  */
-import type { FlowConstructor, FlowRunInput, JsonValue, SendEventInput, StepConstructor } from '../../src/index.js'
+import type { FlowConstructor, FlowRunInput, JsonValue, SendEventInput } from '../../src/index.js'
 import { checkNumber } from '../../src/util/options.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { checkEventOptions, checkMessage } from './check-options.js'
 import {
   endedAtOnce,
-  eventIn,
   keyOf,
+  moreIn,
   requireFault,
   type SentMessage,
   saidIn,
@@ -31,8 +31,9 @@ import { ConversationStream } from './conversation-stream.js'
 import type { ReplyJudge } from './expect/judged-meaning.js'
 import type { Problem } from './expect/problem.js'
 import { SentTurns } from './sent-turns.js'
-import { type SessionStart, startedSession } from './session-start.js'
+import { type SessionStart, type StartPlace, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
+import { pressed } from './turns/pressed-button.js'
 import { playTimers } from './turns/timers.js'
 import { type ConversationRequest, ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
 
@@ -68,13 +69,11 @@ export class ConversationTalk {
    * Begins with a stored session instead of a new one.
    *
    * @param operation - For error messages.
-   * @param enters - Whether the first message enters the step instead of continuing in it.
    */
-  beginAt(operation: string, step: StepConstructor | string, start: SessionStart, enters = false): void {
+  beginAt(operation: string, place: StartPlace, start: SessionStart): void {
     const { owner } = this.#options
     const id = this.world.newId('session')
-    const place = { id, owner, at: this.world.clock.iso, step, enters }
-    const document = startedSession(operation, this.#flow, place, start)
+    const document = startedSession(operation, this.#flow, { ...place, id, owner, at: this.world.clock.iso }, start)
     this.world.engines.beginWith(document)
     this.record.start = document
     this.sent.sessionId = id
@@ -91,6 +90,13 @@ export class ConversationTalk {
       const sent = await (fault === undefined ? send(this.world, request) : sendTwice(this.world, request, fault))
       return this.#added(sent)
     })
+  }
+
+  /** Presses a button of the newest reply that had some, and waits for the reply. */
+  async choose(label: string, input: Omit<SayInput, 'choice'>): Promise<ConversationReply> {
+    this.record.requireOpen('choose')
+    const choice = pressed(label, this.record.turns)
+    return typeof choice === 'string' ? this.record.fail({ text: choice }) : this.say(label, { ...input, choice })
   }
 
   /** Sends an event of the application, and waits for the reply. */
@@ -403,15 +409,16 @@ export class ConversationTalk {
   }
 
   /** A streamed turn is over: remembers it, and fails if the script or a double did not fit. */
-  async #settle(said: string, end: TurnEnd, { key, event }: Omit<SayInput, 'fault'>): Promise<void> {
+  async #settle(said: string, end: TurnEnd, input: Omit<SayInput, 'fault'>): Promise<void> {
     try {
       const diedAfter = await this.world.replaceDeadProcess()
       const died = diedAfter === undefined ? end : { session: '', stoppedAfter: '', diedAfter }
       const turn = await this.world.turnOf(said, died, this.sent.sessionId)
+      const { key } = input
       this.sent.add({
         ...turn,
         ...(key === undefined ? {} : { key: keyOf(key) }),
-        ...(event === undefined ? {} : { event }),
+        ...moreIn(this.#inputOf(said, input)),
       })
     } finally {
       this.#forget()
@@ -431,12 +438,11 @@ export class ConversationTalk {
     const { requests, events } = this.world
     return inputs.flatMap((input, index): readonly RunningTurn[] => {
       const { sessionId: session = '' } = input
-      const event = eventIn(input)
       const request = requests[index]
       if (request !== undefined && !isOpen(request)) return []
       const own = inputs.length === 1 ? events : events.filter(({ turnId }) => turnId === request?.turnId)
       const streamed = text === undefined ? {} : { text }
-      const sent = { said: saidIn(input), ...(event === undefined ? {} : { event }) }
+      const sent = { said: saidIn(input), ...moreIn(input) }
       return [{ ...sent, session, events: own, afterRestart: this.sent.restarted, ...streamed }]
     })
   }

@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { AnyFlowError, JsonValue, RunResponseType } from '../../src/index.js'
+import type { AnyFlowError, JsonValue, ReplyPart, RunResponseType } from '../../src/index.js'
+import { choices } from '../../src/parts/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
 import {
   Conversation,
@@ -28,6 +29,30 @@ test('the state that is expected is the state of the step', () => {
   conversation.expectState(AskName, { tries: ['1'] })
   // @ts-expect-error no step
   conversation.expectState(Onboarding, {})
+  conversation.expectState('Address/Street', { name: /^Elm/, more: { number: 1 } })
+})
+
+test('parts are expected with some of their fields', () => {
+  conversation.expectParts([
+    choices('day', []),
+    { type: 'card', title: /^Order/ },
+    { options: [{ label: 'Tuesday' }] },
+    {},
+  ])
+  expectTypeOf(conversation.reply.parts).toEqualTypeOf<readonly ReplyPart[] | undefined>()
+  expectTypeOf(conversation.choose('Tuesday', { key: 'day' })).toEqualTypeOf<Promise<ConversationReply>>()
+  // @ts-expect-error no such part
+  conversation.expectParts([{ type: 'button' }])
+  // @ts-expect-error a slip in a name
+  conversation.expectParts([{ titel: 'Order' }])
+  // @ts-expect-error the button is the choice
+  void conversation.choose('Tuesday', { choice: { turn: 1, name: 'day', value: 'a' } })
+})
+
+test('a conversation may begin in a step that others have called', () => {
+  Conversation.at(Onboarding, { step: Confirm, callers: [AskName, 'Address/Street'] })
+  // @ts-expect-error a list
+  Conversation.at(Onboarding, { step: Confirm, callers: AskName })
 })
 
 test('a reply is a text, a RegExp or a schema', () => {

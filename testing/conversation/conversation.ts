@@ -9,6 +9,7 @@ import type {
   FlowEngine,
   FlowErrorCode,
   JsonValue,
+  ReplyPart,
   SessionDocument,
   StateOf,
   StepConstructor,
@@ -22,7 +23,7 @@ import { checkAsked, type ExpectedRequest } from '../scripted-model/expected-req
 import type { RecordedRequest, ScriptedModel } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import type { VirtualClock } from '../virtual-clock/virtual-clock.js'
-import { checkConversationOptions, checkStart, checkStepOrId, startNames } from './check-options.js'
+import { checkCallers, checkConversationOptions, checkStart, checkStepOrId, startNames } from './check-options.js'
 import type {
   ConversationOptions,
   EventInput,
@@ -35,6 +36,7 @@ import type { ConversationStream } from './conversation-stream.js'
 import { ConversationTalk } from './conversation-talk.js'
 import { meaningProblem } from './expect/judged-meaning.js'
 import { type ExpectedOutcome, outcomesProblem } from './expect/outcomes.js'
+import { partsProblem } from './expect/parts.js'
 import { failureInstead, type Problem, unreadProblem } from './expect/problem.js'
 import { errorProblem, type ReplySchema, replayedProblem, replyProblem } from './expect/reply.js'
 import { completedProblem, type PartOf, stateProblem, stepProblem } from './expect/session.js'
@@ -103,13 +105,15 @@ export class Conversation implements AsyncDisposable {
     options: StartedConversationOptions<Target, Others>,
   ): Conversation {
     checkFlow('Conversation.at', flow)
-    checkConversationOptions('Conversation.at', options, { step: true, ...startNames })
+    checkConversationOptions('Conversation.at', options, { step: true, callers: true, ...startNames })
     checkStepOrId('Conversation.at', options.step)
+    checkCallers('Conversation.at', options.callers)
     checkStart('Conversation.at', options as SessionStart)
-    const { step, state, stateOf, history, memory, ...rest } = options
+    const { step, callers, state, stateOf, history, memory, ...rest } = options
     const conversation = new Conversation(flow, rest)
-    conversation.#record.beginsAt = typeof step === 'string' ? step : step.id
-    conversation.#talk.beginAt('Conversation.at', step, { state, stateOf, history, memory } as SessionStart)
+    const start = { state, stateOf, history, memory } as SessionStart
+    conversation.#talk.beginAt('Conversation.at', { step, callers }, start)
+    conversation.#record.beginsAt = conversation.#record.start?.flow.currentStep ?? undefined
     return conversation
   }
 
@@ -180,6 +184,21 @@ export class Conversation implements AsyncDisposable {
    */
   say(text: string, input: SayInput = {}): Promise<ConversationReply> {
     return this.#talk.say(text, input)
+  }
+
+  /**
+   * Presses a button of the newest reply that had `choices`, as a page does: sends its label as the message, with its
+   * `choice`. After a later reply it may be an old button, which is text for the flow.
+   *
+   * @throws `ExpectationError` (rejects) as {@link say} does, and if there is no such button.
+   * @example
+   * ```ts
+   * await conversation.say('I want to come on a weekday.')
+   * await conversation.choose('Tuesday')
+   * ```
+   */
+  choose(label: string, input: Omit<SayInput, 'choice'> = {}): Promise<ConversationReply> {
+    return this.#talk.choose(label, input)
   }
 
   /**
@@ -266,6 +285,20 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(problem && { ...problem, turn })
   }
 
+  /**
+   * Expects the parts of the reply: all of them, in order, each whole or with some of its fields. `[]`: the reply has
+   * none.
+   *
+   * @example
+   * ```ts
+   * conversation.expectParts([{ type: 'choices', name: 'day' }, { type: 'card', title: /^Order/ }])
+   * conversation.expectParts([choices('day', days)])
+   * ```
+   */
+  expectParts(parts: readonly PartOf<ReplyPart>[]): this {
+    return this.#expect(partsProblem(this.#record.last('expectParts'), parts))
+  }
+
   /** Expects that the message was a repeat by its key: it got the reply of an earlier turn, and no turn ran. */
   expectReplayed(): this {
     return this.#expect(replayedProblem(this.#record.last('expectReplayed')))
@@ -296,24 +329,32 @@ export class Conversation implements AsyncDisposable {
     return this.#expect(this.#world.effects.onceProblem(name))
   }
 
-  /** Expects the current step: a class or its ID. */
+  /**
+   * Expects the current step: a class or its ID. A step of a flow among the steps has an ID such as `Address/Street`.
+   *
+   * @throws `InvalidInputError` for a class that is in the flow more than once: name one by its ID.
+   */
   expectStep(step: StepConstructor | string): this {
     const turn = this.#record.last('expectStep')
-    return this.#expect(unreadProblem(turn) ?? stepProblem(turn.document, step, this.#world.steps))
+    return this.#expect(unreadProblem(turn) ?? stepProblem(turn.document, this.#flow, step))
   }
 
   /**
    * Expects part of a step's stored state: use `undefined` for a property that must be missing, a RegExp for a part of
    * a text.
    *
+   * @param step - Its class, or its ID.
+   * @throws `InvalidInputError` for a class that is in the flow more than once: name one by its ID.
    * @example
    * ```ts
    * conversation.expectState(AskName, { name: 'Ada Lovelace' })
    * ```
    */
-  expectState<Target extends StepConstructor>(step: Target, state: PartOf<StateOf<Target>>): this {
+  expectState<Target extends StepConstructor | string>(step: Target, state: PartOf<StateOf<Target>>): this {
     const turn = this.#record.last('expectState')
-    return this.#expect(unreadProblem(turn) ?? stateProblem(turn.document, step, state, this.tools.answered))
+    return this.#expect(
+      unreadProblem(turn) ?? stateProblem(turn.document, this.#flow, step, state, this.tools.answered),
+    )
   }
 
   /** Expects that the turn reached an end step, and that the session is stored as completed. */
@@ -340,14 +381,18 @@ export class Conversation implements AsyncDisposable {
     return this
   }
 
-  /** Expects the events that the step and the flow take now: all their names, in any order. */
+  /**
+   * Expects the events that the session takes now: of its step, of the steps that wait for a return, and of the flows.
+   * All their names, in any order.
+   */
   expectEvents(names: readonly string[]): this {
     const turn = this.#record.last('expectEvents')
     return this.#expect(unreadProblem(turn) ?? eventsProblem(turn.document, this.#flow.id, this.#world.declared, names))
   }
 
   /**
-   * Expects the timers that run now: all of them, by the names of their events, with the milliseconds from now.
+   * Expects the timers that run now: all of them, by the names of their events, with the milliseconds from now. If two
+   * open steps have a timer of the same name, write `AskDay.remind`.
    *
    * @example
    * ```ts
@@ -441,8 +486,8 @@ export class Conversation implements AsyncDisposable {
     return this.#record.fail({ text: problem })
   }
 
-  /** The states that a step has had so far. For the runner of scenarios. @internal */
-  statesOf({ id }: StepConstructor): readonly object[] {
+  /** The states that a step has had so far, by its ID. For the runner of scenarios. @internal */
+  statesOf(id: string): readonly object[] {
     return this.#record.turns.map(({ document }) => document?.flow.steps[id]?.state ?? {})
   }
 

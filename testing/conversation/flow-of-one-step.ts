@@ -35,6 +35,7 @@ export class FlowOfOneStep {
   readonly flow: FlowConstructor
   readonly #step: StepConstructor
   #next: string | undefined
+  #returned: { readonly value?: unknown } | undefined
 
   /**
    * @param name - Of the flow, for error messages.
@@ -58,13 +59,18 @@ export class FlowOfOneStep {
 
   /** The ID of the step that the step moved to; `undefined` if it remained. */
   nextIn({ flow }: SessionDocument): string | undefined {
-    if (this.#next !== undefined) return this.#next
+    if (this.#next !== undefined || this.#returned !== undefined) return this.#next
     return flow.currentStep === null || flow.currentStep === this.#step.id ? undefined : flow.currentStep
   }
 
-  /** The session as if the other step were part of the flow. */
+  /** What the step gave back; `undefined` if it did not return with `back`. */
+  get returned(): { readonly value?: unknown } | undefined {
+    return this.#returned
+  }
+
+  /** The session as if the other step were part of the flow. The step that it returns to is not known. */
   documentOf(document: SessionDocument): SessionDocument {
-    const next = this.#next
+    const next = this.#returned === undefined ? this.#next : this.#step.id
     if (next === undefined) return document
     const { flow, history } = document
     const named = (id: string): string => (id === Elsewhere.id ? next : id)
@@ -79,6 +85,7 @@ export class FlowOfOneStep {
         currentStep: flow.currentStep === null ? null : named(flow.currentStep),
         steps: { ...others, ...moved },
         sequence: flow.sequence.map((entry) => ({ ...entry, step: named(entry.step) })),
+        ...(flow.frames && { frames: flow.frames.map((frame) => ({ ...frame, step: named(frame.step) })) }),
       },
       history: history.map((entry) => ({ ...entry, step: named(entry.step) })),
     }
@@ -121,14 +128,24 @@ export class FlowOfOneStep {
 
   /** The same transition, but to the step that does nothing. Other results stay. */
   #redirected(returned: unknown): unknown {
-    if (!isTransition(returned) || returned.fields.target === undefined) return returned
-    const { target } = returned.fields
+    if (!isTransition(returned)) return returned
+    const { kind, target, value } = returned.fields
+    if (kind === 'back') {
+      this.#returned = value === undefined ? {} : { value }
+      return changed(returned, { kind: 'go', target: Elsewhere })
+    }
+    if (target === undefined) return returned
     const id = typeof target === 'string' ? target : target.id
     if (id === this.#step.id || id === End.id) return returned
     this.#next = id
-    const fields = { ...returned.fields, target: Elsewhere }
-    return Object.create(Object.getPrototypeOf(returned), { fields: { value: fields, enumerable: true } })
+    return changed(returned, { target: Elsewhere })
   }
+}
+
+/** The same transition with other fields. */
+function changed(transition: Transition, more: Partial<Transition['fields']>): unknown {
+  const fields = { ...transition.fields, ...more }
+  return Object.create(Object.getPrototypeOf(transition), { fields: { value: fields, enumerable: true } })
 }
 
 function isTransition(value: unknown): value is Transition {

@@ -2,6 +2,7 @@
 import {
   type BaseStep,
   type JsonValue,
+  type ReplyPart,
   type SessionDocument,
   type StateOf,
   Step,
@@ -39,8 +40,12 @@ export interface RunStepOptions<Target extends StepConstructor, Others extends r
 export interface StepRun<State> {
   /** The reply; empty if the step moved on without one. */
   readonly reply: string
-  /** The ID of the step that it moved to, which did not run; `undefined` if it stayed. */
+  /** What the reply carries beside its text; empty if there is nothing. */
+  readonly parts: readonly ReplyPart[]
+  /** The ID of the step that it moved to, or of what it called, which did not run; `undefined` if there was none. */
   readonly next: string | undefined
+  /** What it gave to the step that called it; `undefined` if it did not return with `back`. */
+  readonly returned: { readonly value?: unknown } | undefined
   /** Its state after the turn. */
   readonly state: State
   /** The tool calls that its model made. */
@@ -77,7 +82,9 @@ export async function runStep<Target extends StepConstructor, const Others exten
   const { state = {} } = document.flow.steps[step.id] ?? {}
   return {
     reply: turn.reply.message,
+    parts: turn.reply.parts ?? [],
     next: alone.nextIn(document),
+    returned: alone.returned,
     state: state as StateOf<Target>,
     toolCalls: toolCallsOf(turn),
     document: alone.documentOf(document),
@@ -110,8 +117,10 @@ export interface ToolRun<State> {
   readonly isError: boolean
   /** The reply to the user, if the tool returned one with its transition. */
   readonly reply: string | undefined
-  /** The ID of the step that it moved to, which did not run; `undefined` if it remained. */
+  /** The ID of the step that it moved to, or of what it called, which did not run; `undefined` if there was none. */
   readonly next: string | undefined
+  /** What it gave to the step that called; `undefined` if it did not return with `back`. */
+  readonly returned: { readonly value?: unknown } | undefined
   /** The state of the option `step` after the call. */
   readonly state: State
   /** The stored session after the turn. */
@@ -171,6 +180,7 @@ export async function callTool<
     isError: call?.isError === true,
     reply: asked > 1 || turn.reply.message === '' ? undefined : turn.reply.message,
     next: alone.nextIn(document),
+    returned: alone.returned,
     state: after as StateOf<Target>,
     document: alone.documentOf(document),
   }
@@ -242,7 +252,7 @@ async function oneTurn(
   const doubles = tools === undefined ? {} : { tools: alone.watchDoubles(tools) }
   const talk = new ConversationTalk(alone.flow, { ...options, ...doubles })
   const start = { state, stateOf, history, memory } as SessionStart
-  talk.beginAt(operation, step, start, input.isEntered)
+  talk.beginAt(operation, { step, enters: input.isEntered }, start)
   let ended: { readonly turn: ConversationTurn; readonly document: SessionDocument }
   try {
     await talk.say(input.text, { attachments: input.attachments })

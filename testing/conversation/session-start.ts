@@ -4,10 +4,8 @@
  */
 import {
   EndStep,
-  type Flow,
   type FlowConstructor,
   type JsonObject,
-  LogicStep,
   type Message,
   type SessionDocument,
   type StateOf,
@@ -16,6 +14,8 @@ import {
 } from '../../src/index.js'
 import { copyJson } from '../../src/util/json.js'
 import { ExpectationError, list } from '../expectations/expectation-error.js'
+import { flowsAround, type ListedFlow, type ListedStep, listedSteps, stepNamed } from '../flow-steps/flow-steps.js'
+import { withFrames } from './turns/started-frames.js'
 
 /**
  * A message in the memory of a step: its text, or its parts.
@@ -58,44 +58,46 @@ export interface SessionStart<
   readonly memory?: readonly RememberedMessage[]
 }
 
+/** Where a conversation begins. */
+export interface StartPlace {
+  readonly step: StepConstructor | string
+  /** See `StartedConversationOptions`. */
+  readonly callers?: readonly (StepConstructor | string)[] | undefined
+  /** Whether the next turn enters the step instead of continuing in it. Then it must be the flow's initial step. */
+  readonly enters?: boolean
+}
+
 /** The place of the session. */
-interface Place {
+interface Place extends StartPlace {
   readonly id: string
   readonly owner: string | undefined
   /** When it was stored: ISO 8601, UTC. */
   readonly at: string
-  readonly step: StepConstructor | string
-  /** Whether the next turn enters the step instead of continuing in it. Then it must be the flow's initial step. */
-  readonly enters?: boolean
 }
 
 /**
  * The document of such a session.
  *
  * @param operation - For error messages.
- * @throws `ExpectationError` for a step that the flow does not have, for an end step that is not entered, for a state
- * that is not plain JSON, and for the memory of a step without a model.
+ * @throws `ExpectationError` for a step that the flow does not have, or has more than once, for an end step that is not
+ * entered, for a state that is not plain JSON, and for the memory of a step without a model.
  */
 export function startedSession(
   operation: string,
   flowClass: FlowConstructor,
-  { id, owner, at, step, enters }: Place,
+  { id, owner, at, step, callers, enters }: Place,
   start: SessionStart,
 ): SessionDocument {
-  const flow = new flowClass()
-  const target = stepOf(operation, flow, flowClass.id, step)
-  if (enters !== true && new target() instanceof EndStep) {
-    const advice = operation === 'runStep' ? 'Leave message out, so that it is entered.' : 'Begin at a step before it.'
-    throw new ExpectationError(
-      `${operation}: step '${target.id}' is an end step: it completes the session when it is entered, and takes no message. ${advice}`,
-    )
-  }
+  const listed = listedSteps(operation, flowClass)
+  const find = (named: StepConstructor | string): ListedStep => stepOf(operation, flowClass.id, listed, named)
+  const target = find(step)
+  if (enters !== true) refuseEnd(operation, target)
   const { state = {}, stateOf = [], history = [], memory } = start
   const steps: SessionDocument['flow']['steps'] = Object.fromEntries(
-    [[target, state] as const, ...stateOf].map(([one, given]) => {
-      const stepClass = stepOf(operation, flow, flowClass.id, one)
-      const whole = { ...new stepClass().initialState(), ...given }
-      return [stepClass.id, { state: plain(`${operation}: the state of step '${stepClass.id}'`, 'state', whole) }]
+    [[step, state] as const, ...stateOf].map(([one, given]) => {
+      const { id: stepId, stepClass } = find(one)
+      const whole = { ...new stepClass().initialState(), ...given } as JsonObject
+      return [stepId, { state: plain(`${operation}: the state of step '${stepId}'`, 'state', whole) }]
     }),
   )
   const messages = plain(`${operation}: the memory`, 'memory', memoryOf(memory, history))
@@ -105,6 +107,9 @@ export function startedSession(
       `${operation}: memory is what the model of the step remembers, and step '${target.id}' calls no model. Leave memory out, or take a model step. What the user saw of earlier turns goes into history.`,
     )
   }
+  const flows = flowsAround(target.of)
+  const { flow } = flows[0] as ListedFlow
+  const waiting = callers ?? flows.slice(0, -1).map(({ first }) => first)
   const document: SessionDocument = {
     id,
     version: 2,
@@ -124,45 +129,42 @@ export function startedSession(
       context: plain(`${operation}: the context of the flow`, 'context', flow.context as JsonObject),
       steps,
       memory: namespace === undefined || messages.length === 0 ? {} : { [namespace]: { messages } },
-      sequence: enters === true ? [] : [{ step: target.id, level: 0 }],
+      sequence: enters === true ? [] : [{ step: target.id, level: waiting.length }],
     },
     history: history.map(([message, reply], index) => {
       return { turn: index + 1, at, message, reply, contentType: 'text/plain', step: target.id }
     }),
   }
-  return enters === true ? document : waiting(document, flow, target)
+  return enters === true ? document : withFrames(document, [...waiting.map(find), target])
 }
 
-/** The same document; if the step takes events, with its frame, and with timers that begin now. */
-function waiting(document: SessionDocument, flow: Flow, stepClass: StepConstructor): SessionDocument {
-  const { createdAt, turns } = document
-  const step = new stepClass()
-  const state = document.flow.steps[stepClass.id]?.state ?? {}
-  LogicStep.attach(step, { readState: () => state, writeState: () => undefined }, stepClass.id)
-  const [ofStep, ofFlow] = [step.events(), flow.events()]
-  const timers = [...ofStep, ...ofFlow].flatMap(({ name, after, silence }) => {
-    const ms = after ?? silence
-    return ms === undefined ? [] : [{ name, at: new Date(Date.parse(createdAt) + ms).toISOString() }]
-  })
-  if (ofStep.length === 0 && timers.length === 0) return document
-  const frame = { step: stepClass.id, entry: `${turns}.0`, ...(timers.length === 0 ? {} : { timers }) }
-  return { ...document, version: 3, flow: { ...document.flow, frames: [frame] } }
-}
-
-function stepOf(operation: string, flow: Flow, flowName: string, step: StepConstructor | string): StepConstructor {
-  const id = typeof step === 'string' ? step : step.id
-  const classes = flow.steps()
-  const known = classes.find((one) => one.id === id)
-  if (known !== undefined) return known
+function refuseEnd(operation: string, { id, stepClass }: ListedStep): void {
+  if (!(new stepClass() instanceof EndStep)) return
+  const advice = operation === 'runStep' ? 'Leave message out, so that it is entered.' : 'Begin at a step before it.'
   throw new ExpectationError(
-    `${operation}: flow '${flowName}' has no step '${id}'. Its steps: ${list(classes.map((one) => one.id))}.`,
+    `${operation}: step '${id}' is an end step: it completes the session when it is entered, and takes no message. ${advice}`,
+  )
+}
+
+function stepOf(
+  operation: string,
+  flowName: string,
+  steps: readonly ListedStep[],
+  named: StepConstructor | string,
+): ListedStep {
+  const found = stepNamed(steps, named)
+  if (typeof found === 'string') throw new ExpectationError(`${operation}: ${found}`)
+  if (found !== undefined) return found
+  const id = typeof named === 'string' ? named : named.id
+  throw new ExpectationError(
+    `${operation}: flow '${flowName}' has no step '${id}'. Its steps: ${list(steps.map((one) => one.id))}.`,
   )
 }
 
 /** The memory namespace of a step; `undefined` if it calls no model. */
-function namespaceOf(stepClass: StepConstructor): string | undefined {
+function namespaceOf({ id, stepClass }: ListedStep): string | undefined {
   const step = new stepClass()
-  return step instanceof Step ? (step.memory ?? stepClass.id) : undefined
+  return step instanceof Step ? (step.memory ?? id) : undefined
 }
 
 function memoryOf(given: SessionStart['memory'], history: NonNullable<SessionStart['history']>): readonly Message[] {

@@ -12,6 +12,9 @@ export function wayOf(messages: readonly string[], endsAt: string | undefined): 
   return endsAt === undefined ? { messages } : { messages, endsAt }
 }
 
+/** A step calls another, or returns to the one that has called it. @inline */
+export type TransitionKind = 'call' | 'return'
+
 /** The counts of one flow, by name. */
 export interface FlowCounts {
   turns: number
@@ -20,8 +23,8 @@ export interface FlowCounts {
   readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
   /** By step, then by event: how often it was taken there, by the step or by the flow. */
   readonly events: Map<string, Map<string, number>>
-  /** Keyed by the step left, then by the step entered. */
-  readonly transitions: Map<string, Map<string, number>>
+  /** By kind: keyed by the step left, then by the step entered. */
+  readonly transitions: Readonly<Record<'move' | TransitionKind, Map<string, Map<string, number>>>>
   /** By step: the fewest messages with which a conversation reached it. */
   readonly messages: Map<string, WayToStep>
 }
@@ -33,7 +36,7 @@ export function noCounts(): FlowCounts {
     steps: new Map(),
     tools: new Map(),
     events: new Map(),
-    transitions: new Map(),
+    transitions: { move: new Map(), call: new Map(), return: new Map() },
     messages: new Map(),
   }
 }
@@ -62,8 +65,12 @@ export function countEvent(counts: FlowCounts, step: string, name: string, by = 
   )
 }
 
-export function countTransition(counts: FlowCounts, from: string, to: string, by = 1): void {
-  const left = entry(counts.transitions, from, () => new Map())
+export function countTransition(
+  counts: FlowCounts,
+  { from, to, kind = 'move' }: { readonly from: string; readonly to: string; readonly kind?: 'move' | TransitionKind },
+  by = 1,
+): void {
+  const left = entry(counts.transitions[kind], from, () => new Map())
   increase(left, to, by)
 }
 

@@ -4,8 +4,9 @@
  * show a report to people.
  */
 import { count, list } from '../expectations/expectation-error.js'
-import type { FlowCounts } from './coverage-counts.js'
+import type { FlowCounts, TransitionKind } from './coverage-counts.js'
 import type { FlowOutline, OutlinedStep } from './flow-outline.js'
+import { ownerOf, takerOf } from './owners.js'
 
 /** A step, and how often conversations reached it. @inline */
 export interface CoveredStep extends OutlinedStep {
@@ -24,7 +25,7 @@ export interface CoveredStep extends OutlinedStep {
 
 /** A tool, and how often models called it. @inline */
 export interface CoveredTool {
-  /** The step in which it was called; `null` for a tool of the flow. */
+  /** The step in which it was called, or the flow among the steps that has it; `null` for a tool of the flow. */
   readonly step: string | null
   readonly name: string
   readonly calls: number
@@ -34,7 +35,7 @@ export interface CoveredTool {
 
 /** An outside event, and how often it was taken. @inline */
 export interface CoveredEvent {
-  /** The step that took it; `null` for an event of the flow. */
+  /** The step that took it, or the flow among the steps; `null` for an event of the flow. */
   readonly step: string | null
   readonly name: string
   readonly taken: number
@@ -45,8 +46,13 @@ export interface CoveredTransition {
   readonly from: string
   readonly to: string
   readonly seen: number
-  /** Whether the `static next` of the step lists it; `null` if the step has none. */
+  /**
+   * Whether the `static next` of the step lists it. `null` if it need not: the step has none, or it is a call or a
+   * return.
+   */
   readonly declared: boolean | null
+  /** `call`: `from` waits for a return. `return`: `to` has waited for it. Absent for any other move. */
+  readonly kind?: TransitionKind
 }
 
 /** Something that no conversation reached, or that contradicts the flow. @inline */
@@ -76,7 +82,7 @@ export interface FlowCoverageOfFlow {
   /** Absent if there are none. */
   readonly events?: readonly CoveredEvent[]
   readonly transitions: readonly CoveredTransition[]
-  /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
+  /** The IDs of those whose tools depend on the turn: steps, or flows. */
   readonly toolsNotKnown: readonly string[]
   readonly gaps: readonly CoverageGap[]
 }
@@ -107,77 +113,72 @@ export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverage
   return { ...covered, gaps: gapsOf(covered) }
 }
 
-function toolsOf(outline: FlowOutline, counts: FlowCounts): CoveredTool[] {
-  const tools: CoveredTool[] = outline.tools.map(({ step, name }) => {
-    const own =
-      step === undefined
-        ? [...counts.tools].filter(([at]) => !isOwn(outline, at, name))
-        : [...counts.tools].filter(([at]) => at === step)
-    let [calls, succeeded] = [0, 0]
-    for (const [, byName] of own) {
-      calls += byName.get(name)?.calls ?? 0
-      succeeded += byName.get(name)?.succeeded ?? 0
-    }
-    return { step: step ?? null, name, calls, succeeded }
-  })
-  const shared = new Set(outline.tools.filter(({ step }) => step === undefined).map(({ name }) => name))
-  for (const [step, byName] of counts.tools) {
-    for (const [name, called] of byName) {
-      if (!isOwn(outline, step, name) && !shared.has(name)) tools.push({ step, name, ...called })
+/** The declared tools, and those that were called and are not declared. */
+function toolsOf({ tools }: FlowOutline, counts: FlowCounts): CoveredTool[] {
+  const covered = tools.map(({ step = null, name }) => ({ step, name, calls: 0, succeeded: 0 }))
+  for (const [at, byName] of counts.tools) {
+    for (const [name, { calls, succeeded }] of byName) {
+      const owner = ownerOf(tools, at, name)
+      const step = owner === undefined ? at : owner
+      const known = covered.find((tool) => tool.step === step && tool.name === name)
+      if (known === undefined) covered.push({ step, name, calls, succeeded })
+      else Object.assign(known, { calls: known.calls + calls, succeeded: known.succeeded + succeeded })
     }
   }
-  return tools
-}
-
-function isOwn(outline: FlowOutline, step: string, name: string): boolean {
-  return outline.tools.some((tool) => tool.step === step && tool.name === name)
+  return covered
 }
 
 /** The declared events, and those that were taken and depend on the state of their step. */
 function eventsOf({ events }: FlowOutline, counts: FlowCounts): CoveredEvent[] {
-  const declares = (step: string | undefined, name: string): boolean =>
-    events.some((event) => event.step === step && event.name === name)
-  const isOfFlow = (step: string, name: string): boolean => !declares(step, name) && declares(undefined, name)
-  const taken = [...counts.events].flatMap(([step, byName]) =>
-    [...byName].map(([name, times]) => ({ step, name, times })),
-  )
-  const others = taken.filter(({ step, name }) => !declares(step, name) && !isOfFlow(step, name))
-  return [
-    ...events.map(({ step, name }) => {
-      const own = taken.filter(
-        (one) => one.name === name && (step === undefined ? isOfFlow(one.step, name) : one.step === step),
-      )
-      return { step: step ?? null, name, taken: own.reduce((sum, { times }) => sum + times, 0) }
-    }),
-    ...others.map(({ step, name, times }) => ({ step, name, taken: times })),
-  ]
+  const covered = events.map(({ step = null, name }) => ({ step, name, taken: 0 }))
+  for (const [at, byName] of counts.events) {
+    for (const [name, times] of byName) {
+      const taker = takerOf(events, at, name)
+      const step = taker === undefined ? at : taker
+      const known = covered.find((event) => event.step === step && event.name === name)
+      if (known === undefined) covered.push({ step, name, taken: times })
+      else known.taken += times
+    }
+  }
+  return covered
 }
 
-function transitionsOf(outline: FlowOutline, counts: FlowCounts): CoveredTransition[] {
-  return outline.steps.flatMap(({ id, next }) => transitionsFrom(id, next, counts.transitions.get(id) ?? new Map()))
-}
-
-function transitionsFrom(
-  from: string,
-  next: readonly string[] | undefined,
-  seen: ReadonlyMap<string, number>,
-): CoveredTransition[] {
-  const declared = [...new Set(next)].map((to) => ({ from, to, seen: seen.get(to) ?? 0, declared: true }))
-  const others = [...seen].filter(([to]) => next?.includes(to) !== true)
-  const undeclared = others.map(([to, times]) => ({
-    from,
-    to,
-    seen: times,
-    declared: next === undefined ? null : false,
-  }))
-  return [...declared, ...undeclared]
+function transitionsOf({ steps }: FlowOutline, { transitions }: FlowCounts): CoveredTransition[] {
+  return steps.flatMap(({ id: from, next }) => {
+    const seenTo = (kind: keyof typeof transitions): ReadonlyMap<string, number> =>
+      transitions[kind].get(from) ?? new Map()
+    const [moves, calls, returns] = [seenTo('move'), seenTo('call'), seenTo('return')]
+    const declared = [...new Set(next)]
+    // A call or a return is as good as a move.
+    const isMove = (to: string): boolean => moves.has(to) || !(calls.has(to) || returns.has(to))
+    return [
+      ...declared.filter(isMove).map((to) => ({ from, to, seen: moves.get(to) ?? 0, declared: true })),
+      ...[...moves]
+        .filter(([to]) => !declared.includes(to))
+        .map(([to, seen]) => ({ from, to, seen, declared: next === undefined ? null : false })),
+      ...[...calls].map(([to, seen]) => ({
+        from,
+        to,
+        seen,
+        declared: declared.includes(to) || null,
+        kind: 'call' as const,
+      })),
+      ...[...returns].map(([to, seen]) => ({
+        from,
+        to,
+        seen,
+        declared: declared.includes(to) || null,
+        kind: 'return' as const,
+      })),
+    ]
+  })
 }
 
 type Covered = Omit<FlowCoverageOfFlow, 'gaps'>
 
 /** The gaps. If a step was never reached, its tools and moves are left out. */
 function gapsOf(covered: Covered): CoverageGap[] {
-  const missed = new Set(covered.steps.filter(({ seen }) => seen === 0).map(({ id }) => id))
+  const missed = missedOf(covered)
   return [
     ...covered.steps.filter(({ id }) => missed.has(id)).map(stepGap),
     ...toolGaps(covered, missed),
@@ -187,9 +188,19 @@ function gapsOf(covered: Covered): CoverageGap[] {
   ]
 }
 
-function stepGap({ id, kind }: CoveredStep): CoverageGap {
+/** The steps that were never reached, and the flows among the steps of which no step was. */
+function missedOf({ steps }: Covered): ReadonlySet<string> {
+  const open = steps.filter(({ seen }) => seen > 0)
+  const missed = steps.filter(({ seen }) => seen === 0)
+  const isMissed = (flow: string): boolean => !open.some(({ id }) => id.startsWith(`${flow}/`))
+  const flows = missed.flatMap(({ flow }) => (flow !== undefined && isMissed(flow) ? [flow] : []))
+  return new Set([...missed.map(({ id }) => id), ...flows])
+}
+
+function stepGap({ id, kind, flow }: CoveredStep): CoverageGap {
+  const who = flow === undefined ? 'no conversation' : `no call of ${flow}`
   return kind === 'end'
-    ? { kind: 'end step', name: id, text: `end step ${id}: no conversation ended there` }
+    ? { kind: 'end step', name: id, text: `end step ${id}: ${who} ended there` }
     : { kind: 'step', name: id, text: `step ${id}: never reached` }
 }
 

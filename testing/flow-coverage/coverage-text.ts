@@ -42,9 +42,14 @@ function flowText({ flow, turns, steps, tools, events = [], transitions, gaps }:
     ...(events.length === 0 ? [] : [row('events', events.filter(({ taken }) => taken > 0).length, events.length)]),
     row('transitions', declared.filter(({ seen }) => seen > 0).length, declared.length),
   ]
-  const free = transitions.filter((transition) => transition.declared === null)
-  if (free.length > 0) {
-    lines.push(`  seen from steps without next: ${list(free.map(({ from, to }) => `${from} -> ${to}`))}`)
+  const titles = [
+    [undefined, 'seen from steps without next'],
+    ['call', 'calls'],
+    ['return', 'returns'],
+  ] as const
+  for (const [kind, title] of titles) {
+    const free = transitions.filter((one) => one.kind === kind && (kind !== undefined || one.declared === null))
+    if (free.length > 0) lines.push(`  ${title}: ${list(free.map(({ from, to }) => `${from} -> ${to}`))}`)
   }
   lines.push(gaps.length === 0 ? '  nothing is missing' : '  missing:')
   lines.push(...gaps.map(({ text }) => `  - ${text}`))

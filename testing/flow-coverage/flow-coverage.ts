@@ -31,7 +31,7 @@ import { mermaidOf } from './mermaid.js'
 /** The options of {@link coverageOf}. */
 export interface FlowCoverageOptions {
   /**
-   * The names of tools by step ID, or by the flow's ID for its own tools: for a `tools()` that reads the turn or the
+   * The names of tools by the ID of a step or of a flow, for its own tools: for a `tools()` that reads the turn or the
    * state, which cannot be called without a conversation. Default: `tools()` is called.
    */
   readonly tools?: Readonly<Record<string, readonly string[]>>
@@ -87,7 +87,9 @@ export class FlowCoverage {
       this.#flows.set(flow.id, { outline: outlineOf(flow, options.tools ?? {}), counts: noCounts() })
     }
     const outlines = [...this.#flows.values()].map(({ outline }) => outline)
-    const known = outlines.flatMap(({ flow, steps }) => [flow, ...steps.map(({ id }) => id)])
+    const known = outlines.flatMap(({ flow, steps }) => [
+      ...new Set([flow, ...steps.flatMap(({ id, flow: inner = [] }) => [inner, id].flat())]),
+    ])
     const unknown = Object.keys(options.tools ?? {}).find((owner) => !known.includes(owner))
     if (unknown === undefined) return
     throw invalidInput(
@@ -119,7 +121,16 @@ export class FlowCoverage {
     })
     // By turn: the step in which it began.
     const begun = new Map<string, string>()
-    engine.on('step:resume', ({ turnId, step }) => begun.set(turnId, step))
+    // By turn: the current step.
+    const current = new Map<string, string>()
+    engine.on('step:resume', ({ flowName, turnId, step }) => {
+      const counts = this.#flows.get(flowName)?.counts
+      const from = left.get(turnId)
+      if (counts !== undefined && from !== undefined) countTransition(counts, { from, to: step, kind: 'return' })
+      if (from === undefined) begun.set(turnId, step)
+      left.delete(turnId)
+      current.set(turnId, step)
+    })
     engine.on('turn:content', ({ flowName, turnId, entry }) => {
       const counts = this.#flows.get(flowName)?.counts
       if (counts !== undefined && entry?.event) countEvent(counts, begun.get(turnId) ?? entry.step, entry.event.name)
@@ -127,18 +138,24 @@ export class FlowCoverage {
     engine.on('turn:end', ({ turnId }) => {
       left.delete(turnId)
       begun.delete(turnId)
+      current.delete(turnId)
     })
     engine.on('step:exit', (event) => {
       see(event)
       left.set(event.turnId, event.step)
+      current.delete(event.turnId)
     })
     engine.on('step:enter', ({ flowName, turnId, step }) => {
       const counts = this.#flows.get(flowName)?.counts
       if (counts === undefined) return
       countStep(counts, step)
       const from = left.get(turnId)
+      const caller = current.get(turnId)
       left.delete(turnId)
-      if (from !== undefined) countTransition(counts, from, step)
+      current.set(turnId, step)
+      if (from !== undefined) countTransition(counts, { from, to: step })
+      // A step that calls is not left.
+      else if (caller !== undefined) countTransition(counts, { from: caller, to: step, kind: 'call' })
     })
     engine.on('model:start', see)
     engine.on('tool:end', (event) => {
@@ -285,6 +302,6 @@ export class FlowCoverage {
  * step that no turn entered.
  */
 function isBeginning({ number, document, events }: ConversationTurn): boolean {
-  const entered = events.filter(({ kind }) => kind === 'enter').length
+  const entered = events.filter(({ kind }) => kind === 'enter' || kind === 'return').length
   return number === 1 && document !== undefined && document.flow.sequence.length <= entered
 }

@@ -13,8 +13,7 @@ import {
   type Tool,
   type Turn,
 } from '../../src/index.js'
-import { invalidInput } from '../../src/util/options.js'
-import { isListOf, isStepClass, shownStep } from '../expectations/value-kinds.js'
+import { flowsOf, idFrom, type ListedFlow, type ListedStep, listedSteps } from '../flow-steps/flow-steps.js'
 
 /** The kind of a step. `end` completes the session. @inline */
 export type CoveredStepKind = 'model' | 'logic' | 'end'
@@ -23,20 +22,22 @@ export type CoveredStepKind = 'model' | 'logic' | 'end'
 export interface OutlinedStep {
   readonly id: string
   readonly kind: CoveredStepKind
+  /** The ID of the flow among the steps that has it; absent for a step of the flow itself. */
+  readonly flow?: string
   /** The IDs in `static next`; absent if the class has none. */
   readonly next?: readonly string[]
 }
 
 /** A tool, as `tools()` returns it. */
 export interface OutlinedTool {
-  /** The step that offers it; absent for a tool of the flow, which every model step offers. */
+  /** The step or the flow among the steps that offers it; absent for a tool of the flow: every model step offers it. */
   readonly step?: string
   readonly name: string
 }
 
 /** An outside event, as `events()` returns it. */
 export interface OutlinedEvent {
-  /** The step that takes it; absent for an event of the flow. */
+  /** The step that takes it, or the flow among the steps; absent for an event of the flow. */
   readonly step?: string
   readonly name: string
 }
@@ -47,29 +48,27 @@ export interface FlowOutline {
   readonly steps: readonly OutlinedStep[]
   readonly tools: readonly OutlinedTool[]
   readonly events: readonly OutlinedEvent[]
-  /** The IDs of those whose tools depend on the turn: steps, or the flow itself. */
+  /** The IDs of those whose tools depend on the turn: steps, or flows. */
   readonly toolsNotKnown: readonly string[]
 }
 
 /**
  * The outline of a flow.
  *
- * @param toolsGiven - Names of tools by step ID, or by the flow's ID for its own: in place of calling `tools()`.
+ * @param toolsGiven - Names of tools by the ID of a step, of the flow, or of a flow among its steps: in place of calling
+ * `tools()`.
  * @throws `InvalidInputError` if `steps()` does not return a list of steps. What the constructors throw.
  */
 export function outlineOf(
   flowClass: FlowConstructor,
   toolsGiven: Readonly<Record<string, readonly string[]>>,
 ): FlowOutline {
-  const flow = new flowClass()
-  const classes = flow.steps()
-  if (!isListOf(classes, isStepClass)) {
-    throw invalidInput(
-      `coverageOf: steps() of flow '${flowClass.id}' must return a list of classes of steps; got ${shownList(classes)}.`,
-    )
-  }
-  const steps = classes.map((stepClass) => outlineStep(stepClass))
-  if (!steps.some(({ kind }) => kind === 'end')) steps.push({ id: End.id, kind: 'end' })
+  const listed = listedSteps('coverageOf', flowClass)
+  const flows = flowsOf(listed)
+  const steps = flows.flatMap((flow) => outlineSteps(flow, listed, flows))
+  // In the order of `steps()`.
+  const places = new Map(listed.map(({ id }, index) => [id, index]))
+  steps.sort((one, other) => (places.get(one.id) ?? listed.length) - (places.get(other.id) ?? listed.length))
   const tools: OutlinedTool[] = []
   const toolsNotKnown: string[] = []
   const note = (owner: string, step: string | undefined, ask: () => unknown): void => {
@@ -77,22 +76,26 @@ export function outlineOf(
     if (names === undefined) toolsNotKnown.push(owner)
     for (const name of names ?? []) tools.push(step === undefined ? { name } : { step, name })
   }
-  if (flow.tools !== Flow.prototype.tools) note(flowClass.id, undefined, () => flow.tools(noTurn))
-  for (const [index, { id, kind }] of steps.entries()) {
-    const stepClass = classes[index]
-    if (kind !== 'model' || stepClass === undefined) continue
+  for (const { id, flow } of flows) {
+    if (flow.tools !== Flow.prototype.tools) note(id || flowClass.id, id || undefined, () => flow.tools(noTurn))
+  }
+  for (const { id, stepClass } of listed) {
+    if (kindOf(stepClass) !== 'model') continue
     const step = new stepClass() as unknown as { tools(turn: Turn): unknown }
     note(id, id, () => step.tools(noTurn))
   }
-  const events = [...eventNames(flow).map((name) => ({ name })), ...classes.flatMap(eventsOf)]
+  const events = [
+    ...flows.flatMap(({ id, flow }) => eventNames(flow).map((name) => (id === '' ? { name } : { step: id, name }))),
+    ...listed.flatMap(eventsOf),
+  ]
   return { flow: flowClass.id, steps, tools, events, toolsNotKnown }
 }
 
 /** The events of a step in its initial state. Others are counted if they are taken. */
-function eventsOf(stepClass: StepConstructor): OutlinedEvent[] {
+function eventsOf({ id, stepClass }: ListedStep): OutlinedEvent[] {
   const step = new stepClass()
-  LogicStep.attach(step, { readState: () => step.initialState(), writeState: () => undefined }, stepClass.id)
-  return eventNames(step).map((name) => ({ step: stepClass.id, name }))
+  LogicStep.attach(step, { readState: () => step.initialState(), writeState: () => undefined }, id)
+  return eventNames(step).map((name) => ({ step: id, name }))
 }
 
 function eventNames(owner: Flow | BaseStep): string[] {
@@ -103,16 +106,38 @@ function eventNames(owner: Flow | BaseStep): string[] {
   }
 }
 
-/** What is not a list of steps; of a list each entry, because one of them may be `undefined`. */
-function shownList(steps: unknown): string {
-  return Array.isArray(steps) ? `[${steps.map(shownStep).join(', ')}]` : shownStep(steps)
+/** The steps that a flow lists, with its end step. */
+function outlineSteps(
+  of: ListedFlow,
+  listed: readonly ListedStep[],
+  flows: readonly ListedFlow[],
+): readonly OutlinedStep[] {
+  const around = of.id === '' ? {} : { flow: of.id }
+  const end = of.id === '' ? End.id : `${of.id}/${End.id}`
+  const steps = listed
+    .filter((step) => step.of === of)
+    .map(({ id, stepClass }): OutlinedStep => {
+      const { next } = stepClass
+      const step = { id, kind: kindOf(stepClass), ...around }
+      return next === undefined ? step : { ...step, next: next.map((target) => targetOf(of, target, listed, flows)) }
+    })
+  return steps.some(({ kind }) => kind === 'end') ? steps : [...steps, { id: end, kind: 'end', ...around }]
 }
 
-function outlineStep(stepClass: StepConstructor): OutlinedStep {
-  const { id, next, prototype } = stepClass as StepConstructor & { readonly prototype: unknown }
-  const kind = prototype instanceof EndStep ? 'end' : prototype instanceof LogicStep ? 'logic' : 'model'
-  if (next === undefined) return { id, kind }
-  return { id, kind, next: next.map((target) => (typeof target === 'string' ? target : target.id)) }
+function kindOf({ prototype }: StepConstructor & { readonly prototype?: unknown }): CoveredStepKind {
+  return prototype instanceof EndStep ? 'end' : prototype instanceof LogicStep ? 'logic' : 'model'
+}
+
+/** The ID of a step in `static next`. For a flow it is the ID of the flow's first step. */
+function targetOf(
+  of: ListedFlow,
+  target: { readonly id: string } | string,
+  listed: readonly ListedStep[],
+  flows: readonly ListedFlow[],
+): string {
+  const ends = flows.map(({ id }) => (id === '' ? End.id : `${id}/${End.id}`))
+  const id = idFrom(of, target, new Set([...listed.map((step) => step.id), ...flows.map((flow) => flow.id), ...ends]))
+  return flows.find((flow) => flow.id === id)?.first ?? id
 }
 
 /** Stands in place of a turn. Code that reads it depends on the turn. */

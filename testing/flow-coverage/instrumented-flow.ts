@@ -23,8 +23,6 @@ import {
 export interface FlowInstruments {
   /** Called with each model that the flow or a step names, before the engine looks it up. */
   onModel?(selection: ModelSelection): void
-  /** Called with the IDs of the flow's steps. */
-  onSteps?(ids: readonly string[]): void
   /** Called with the events that the flow or a step declares, whenever the engine asks for them, and the ID of it. */
   onEvents?(owner: string, declared: readonly FlowEvent[]): void
   /** Called with the tools of the flow or a step; returns those that are offered in their place. */
@@ -35,27 +33,50 @@ export interface FlowInstruments {
   onAnsweredError?(error: AnyFlowError): void
 }
 
-/** The same flow, instrumented. */
+/** The same flow, instrumented, with the flows among its steps. */
 export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInstruments): FlowConstructor {
-  const steps = new WeakMap<StepConstructor, StepConstructor>()
-  const stepClass = (original: StepConstructor): StepConstructor => {
-    const isOfFlow = [Step, LogicStep, EndStep].some((kind) => original?.prototype instanceof kind)
+  return instrumentedFlow(flowClass, { id: flowClass.id, prefix: '', around: [] }, instruments)
+}
+
+/** Where a flow is: its ID for reports, what the IDs of its steps begin with, and the flows around it. */
+interface FlowPlace {
+  readonly id: string
+  readonly prefix: string
+  readonly around: readonly FlowConstructor[]
+}
+
+function instrumentedFlow(
+  flowClass: FlowConstructor,
+  { id: flowId, prefix, around }: FlowPlace,
+  instruments: FlowInstruments,
+): FlowConstructor {
+  const known = new WeakMap<object, StepConstructor | FlowConstructor>()
+  const instrumented = (listed: StepConstructor | FlowConstructor): StepConstructor | FlowConstructor => {
+    const id = `${prefix}${listed?.id}`
+    if (listed?.prototype instanceof Flow) {
+      const outer = [...around, flowClass]
+      // The engine refuses a flow that contains itself, and knows it by the class.
+      if (outer.includes(listed as FlowConstructor)) return listed
+      return instrumentedFlow(listed as FlowConstructor, { id, prefix: `${id}/`, around: outer }, instruments)
+    }
+    const isOfFlow = [Step, LogicStep, EndStep].some((kind) => listed?.prototype instanceof kind)
     // The engine knows its own end step by the class.
-    if (!isOfFlow || original === End) return original
-    const known = steps.get(original)
-    if (known !== undefined) return known
-    const made = whenMade(original, (step) => {
+    if (!isOfFlow || listed === End) return listed
+    return whenMade(listed as StepConstructor, (step) => {
       // The engine calls one of these before everything else that gets the turn.
       watchTurn(step, ['onEnter', 'onRestore'], instruments)
       if (step instanceof Step) instrument(step, instruments)
-      if (step.events !== LogicStep.prototype.events) watchEvents(step, original.id, instruments)
+      if (step.events !== LogicStep.prototype.events) watchEvents(step, id, instruments)
     })
-    steps.set(original, made)
+  }
+  const once = (listed: StepConstructor | FlowConstructor): StepConstructor | FlowConstructor => {
+    const made = known.get(Object(listed)) ?? instrumented(listed)
+    known.set(Object(listed), made)
     return made
   }
   return whenMade(flowClass, (flow) => {
     instrument(flow, instruments)
-    if (flow.events !== Flow.prototype.events) watchEvents(flow, flowClass.id, instruments)
+    if (flow.events !== Flow.prototype.events) watchEvents(flow, flowId, instruments)
     // The engine does more for a flow that has these hooks.
     const hooks = (['onMessage', 'onError'] as const).filter((hook) => flow[hook] !== Flow.prototype[hook])
     watchTurn(flow, hooks, instruments)
@@ -64,9 +85,7 @@ export function instrumentFlow(flowClass: FlowConstructor, instruments: FlowInst
     flow.steps = () => {
       const listed = original.call(flow)
       // The engine refuses what is not a list.
-      if (!Array.isArray(listed)) return listed
-      instruments.onSteps?.(listed.map((step: StepConstructor | undefined) => String(step?.id)))
-      return listed.map(stepClass)
+      return Array.isArray(listed) ? listed.map(once) : listed
     }
   })
 }

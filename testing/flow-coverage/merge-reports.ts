@@ -9,8 +9,8 @@ import {
   noCounts,
   wayOf,
 } from './coverage-counts.js'
-import { type FlowCoverageOfFlow, type FlowCoverageReport, reportOf } from './coverage-report.js'
-import type { FlowOutline } from './flow-outline.js'
+import { type CoveredStep, type FlowCoverageOfFlow, type FlowCoverageReport, reportOf } from './coverage-report.js'
+import type { FlowOutline, OutlinedStep } from './flow-outline.js'
 
 /** A report on its way to a reporter, which gets one of each test file. */
 export interface PassedReport extends FlowCoverageReport {
@@ -43,7 +43,7 @@ export function mergeReports(reports: readonly FlowCoverageReport[]): FlowCovera
 }
 
 function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
-  const steps = new Map(covered.flatMap((one) => one.steps).map(({ id, kind, next }) => [id, { id, kind, next }]))
+  const steps = new Map(covered.flatMap((one) => one.steps).map((step) => [step.id, outlined(step)]))
   const tools = new Map(
     covered.flatMap((one) => one.tools).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
   )
@@ -53,7 +53,7 @@ function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
   const [first, ...others] = covered
   return {
     flow: first?.flow ?? '',
-    steps: [...steps.values()].map(({ id, kind, next }) => (next === undefined ? { id, kind } : { id, kind, next })),
+    steps: [...steps.values()],
     tools: [...tools.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
     events: [...events.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
     // One file may have named the tools that another one could not know.
@@ -61,6 +61,11 @@ function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
       others.every((one) => one.toolsNotKnown.includes(owner)),
     ),
   }
+}
+
+/** A step without what was counted. */
+function outlined({ seen: _seen, messages: _messages, endsAt: _endsAt, ...step }: CoveredStep): OutlinedStep {
+  return step
 }
 
 /** Adds what was counted elsewhere. */
@@ -78,7 +83,7 @@ export function addCovered(
     // A tool of the flow is counted without the step in which it was called.
     if (called.calls > 0) countTool(counts, step ?? '', name, called)
   }
-  for (const { from, to, seen } of transitions) if (seen > 0) countTransition(counts, from, to, seen)
+  for (const transition of transitions) if (transition.seen > 0) countTransition(counts, transition, transition.seen)
 }
 
 function addEvents(counts: FlowCounts, events: NonNullable<FlowCoverageOfFlow['events']>): void {

@@ -86,7 +86,8 @@ function shortestWays({ steps, transitions }: FlowCoverageOfFlow): ReadonlyMap<s
     return next.map(({ to }) => ({ step: to, messages, left: [...left, to] }))
   }
   // A step that was reached keeps its messages, however near to it `static next` seems to lead.
-  const ways = new Map(steps.flatMap(startAt).map((way) => [way.step, way]))
+  const first = steps.find(({ flow }) => flow === undefined)
+  const ways = new Map(steps.flatMap((step) => startAt(step, step === first)).map((way) => [way.step, way]))
   const open = [...ways.values()].flatMap(waysFrom)
   for (let way = takeNearest(open); way !== undefined; way = takeNearest(open)) {
     if (ways.has(way.step)) continue
@@ -97,9 +98,9 @@ function shortestWays({ steps, transitions }: FlowCoverageOfFlow): ReadonlyMap<s
 }
 
 /** The steps at which paths begin: the reached ones, and always the first one. */
-function startAt({ id: step, messages, endsAt }: CoveredStep, index: number): Way[] {
+function startAt({ id: step, messages, endsAt }: CoveredStep, isFirst: boolean): Way[] {
   if (messages !== undefined) return [{ step, ...wayOf(messages, endsAt), left: [] }]
-  return index === 0 ? [{ step, messages: [], left: [step] }] : []
+  return isFirst ? [{ step, messages: [], left: [step] }] : []
 }
 
 function takeNearest(open: Way[]): Way | undefined {

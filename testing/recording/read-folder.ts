@@ -7,6 +7,7 @@ interface Files {
   realpath(path: string): Promise<string>
   stat(path: string): Promise<{ isDirectory(): boolean }>
   readFile(path: string, encoding: 'utf8'): Promise<string>
+  readFile(path: string): Promise<{ toString(encoding: 'base64'): string }>
 }
 
 /** What is used of `node:url`. */
@@ -23,6 +24,11 @@ interface Paths {
 interface JsonFile {
   readonly file: string
   read(): Promise<string>
+}
+
+/** The bytes of a file. */
+export async function readBytes(path: string): Promise<{ toString(encoding: 'base64'): string }> {
+  return (await node<Files>('fs/promises')).readFile(path)
 }
 
 /**

@@ -2,8 +2,10 @@
  * The model of a replay: it gives the recorded answers for the turn and the memory that asks, and notes what does not
  * fit. `recording/replay-differences.ts` shows it.
  */
+
 import { type FlowConstructor, type MessagePart, type ModelRequest, type RuntimeModel, Step } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { listedSteps } from '../flow-steps/flow-steps.js'
 import type { RecordedTurn, Recording } from './recorded-turn.js'
 
 /** The steps of the current code: their IDs, and where they keep their messages. */
@@ -15,12 +17,12 @@ export class StepNames {
 
   constructor(flow: FlowConstructor) {
     const rewriting = new Set<string>()
-    for (const stepClass of new flow().steps()) {
-      for (const alias of stepClass.aliases) this.#aliases.set(alias, stepClass.id)
+    for (const { id, aliases, stepClass } of listedSteps('replay', flow)) {
+      for (const alias of aliases) this.#aliases.set(alias, id)
       const step = new stepClass()
       if (!(step instanceof Step)) continue
-      this.#namespaces.set(stepClass.id, step.memory ?? stepClass.id)
-      if (step.onReply !== Step.prototype.onReply) rewriting.add(stepClass.id)
+      this.#namespaces.set(id, step.memory ?? id)
+      if (step.onReply !== Step.prototype.onReply) rewriting.add(id)
     }
     this.rewriting = rewriting
   }

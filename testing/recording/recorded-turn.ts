@@ -5,10 +5,12 @@
 
 import type {
   FilePart,
+  FlowRunInput,
   ImagePart,
   JsonObject,
   JsonValue,
   MessagePart,
+  ReplyPart,
   SessionDocument,
   StoredMessage,
 } from '../../src/index.js'
@@ -36,6 +38,11 @@ export interface RecordedTurn {
   readonly said: string
   /** The event that the turn took in place of a message; absent if there was none. */
   readonly event?: SessionDocument['history'][number]['event']
+  /**
+   * The button that the user pressed. The history does not have it: a recording has it only if you add it, for a message
+   * that means something else as a text. Absent: `said` alone is sent.
+   */
+  readonly choice?: FlowRunInput['choice']
   /** The images and files of the turn. Absent if there were none. */
   readonly attachments?: readonly (ImagePart | FilePart)[]
   /** What models answered, by memory namespace (a step's ID, unless it names another), in order. */
@@ -43,6 +50,8 @@ export interface RecordedTurn {
   readonly reply: string
   readonly contentType: string
   readonly encoding?: 'base64'
+  /** What the reply carried beside its text. Absent if there was nothing. */
+  readonly parts?: readonly ReplyPart[]
   /** The current step at the turn's end. */
   readonly step: string
   readonly toolCalls: readonly RecordedToolCall[]
@@ -120,6 +129,11 @@ export function attachmentsOf(
 export function onlyText({ parts }: StoredMessage): string | undefined {
   const [part, more] = parts
   return part?.type === 'text' && more === undefined ? part.text : undefined
+}
+
+/** Whether a text of memory is the reply of a turn, or the reply without the texts before it, such as a `withLead`. */
+export function isReplyOf(text: string, entry: SessionDocument['history'][number]): boolean {
+  return [rememberedText(entry), entry.reply].includes(text) || entry.reply.endsWith(`\n\n${text}`)
 }
 
 /** How a reply is stored in memory: of bytes only the type. */

@@ -159,7 +159,7 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
  * those of the clock and of the user by the application.
  *
  * @returns The session as it is stored at the end.
- * @throws `ExpectationError` (rejects) at the first turn whose reply, content type, step, tool calls, model calls or
+ * @throws `ExpectationError` (rejects) at the first turn whose reply, parts, content type, step, tool calls, model calls or
  * memory differ, and at the end if state or context differ; if a turn hangs, with what it waits for; and if the
  * recording is incomplete. `InvalidInputError` (rejects) if `flow` is not a flow, or the engine refuses an option.
  */
@@ -209,7 +209,7 @@ export async function replay(
 function inputOf(
   flow: FlowConstructor,
   recording: Recording,
-  { number, said, event, attachments }: RecordedTurn,
+  { number, said, event, choice, attachments }: RecordedTurn,
   given: { readonly serverContext: JsonObject | undefined; readonly config: JsonObject | undefined },
 ): FlowRunInput | SendEventInput {
   const { owner, sessionId } = recording
@@ -221,6 +221,7 @@ function inputOf(
   return {
     flowName: flow.id,
     userMessage: said,
+    ...(choice === undefined ? {} : { choice }),
     ...(attachments === undefined ? {} : { attachments }),
     ...(number === 1 ? {} : { sessionId }),
     ...(number > 1 || config === undefined ? {} : { config }),

@@ -1,7 +1,7 @@
 /**
  * Where a replayed turn differs from the recorded one, and how that is shown. `recording/recording.ts` runs the turn.
  */
-import type { ExecuteResult, JsonValue, SessionDocument, StoredMessage } from '../../src/index.js'
+import type { ExecuteResult, JsonValue, ReplyPart, SessionDocument, StoredMessage } from '../../src/index.js'
 import { eventText } from '../conversation/turns/conversation-turn.js'
 import { causesText } from '../expectations/author-frames.js'
 import { list, show } from '../expectations/expectation-error.js'
@@ -40,7 +40,7 @@ export function differencesOf(
   { result, document, model }: ReplayedTurn,
   currentName: (name: string) => string,
 ): Difference[] {
-  const { response, error, encoding } = result
+  const { response, error, encoding, parts } = result
   const { tooMany, unused } = model
   const unanswered = tooMany.map((problem) => ({ what: 'model calls', replayed: problem }))
   // If the model had no answer to give, the turn failed for that alone.
@@ -61,6 +61,7 @@ export function differencesOf(
     ...compare('reply', recorded.reply, response.message),
     ...compare('content type', recorded.contentType, response.contentType),
     ...compare('encoding', recorded.encoding, encoding),
+    ...compare('parts', sortedJson(recorded.parts), sortedJson(parts)),
     ...compare('step', currentName(recorded.step), document.history.at(-1)?.step),
     ...compare('completed', String(isLast && recording.completed), String(response.completed)),
     ...compareCalls(recorded, calls, currentName),
@@ -148,7 +149,7 @@ function lineOf(message: StoredMessage | undefined): string | undefined {
 }
 
 /** JSON in which the order of keys does not count. */
-function sortedJson(value: JsonValue | undefined): string | undefined {
+function sortedJson(value: JsonValue | readonly ReplyPart[] | undefined): string | undefined {
   return JSON.stringify(value, (_key, part: unknown) =>
     typeof part === 'object' && part !== null && !Array.isArray(part)
       ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
@@ -206,8 +207,9 @@ export function replayHang({ sessionId, flow, turns }: Recording, turn: Recorded
 }
 
 /** What the turn was sent. */
-function requestOf({ said, event }: RecordedTurn): string {
-  return event === undefined ? `User: ${show(said)}` : `Event: ${eventText(event)}`
+function requestOf({ said, event, choice }: RecordedTurn): string {
+  if (event !== undefined) return `Event: ${eventText(event)}`
+  return `User${choice === undefined ? '' : ' chooses'}: ${show(said)}`
 }
 
 /** The advice if the cause may be that the payload of an event is not in the history. */

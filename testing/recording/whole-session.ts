@@ -9,7 +9,7 @@
  */
 import type { SessionDocument, StoredMessage } from '../../src/index.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
+import { isReplyOf, type LastText, onlyText, rememberedText, type TurnMessages } from './recorded-turn.js'
 
 /** The beginning of every refusal. */
 function refuse(document: Pick<SessionDocument, 'id'>, problem: string): never {
@@ -70,7 +70,7 @@ function requireWholeMemory(document: SessionDocument, groups: readonly TurnMess
       refuse(document, `the messages of ${place} come after those of turn ${before.turn}.`)
     }
     before = group
-    const problem = groupProblem(group.messages, history[group.turn - 1]?.event !== undefined)
+    const problem = groupProblem(group.messages)
     if (problem !== undefined) refuse(document, `the messages of ${place} are not whole: ${problem}.`)
   }
 }
@@ -82,10 +82,9 @@ function requireReplies(document: SessionDocument, groups: readonly TurnMessages
     if (flow.steps[entry.step]?.model === undefined) continue
     if (named.includes(entry.turn) && !hasMessages(groups, entry.turn)) continue
     if (isSilent(entry)) continue
-    const text = rememberedText(entry)
     const isThere = groups.some(({ turn, messages }) => {
       const end = messages.at(-1)
-      return turn === entry.turn && end?.role === 'assistant' && [text, entry.reply].includes(onlyText(end) ?? '')
+      return turn === entry.turn && end?.role === 'assistant' && isReplyOf(onlyText(end) ?? '', entry)
     })
     if (isThere) continue
     refuse(
@@ -122,8 +121,8 @@ function requireAttachments(document: SessionDocument): void {
 }
 
 /** What is wrong with the messages of one turn in one namespace. */
-function groupProblem(messages: readonly StoredMessage[], isOfEvent: boolean): string | undefined {
-  if (isOfEvent && isReplyToEvent(messages)) return undefined
+function groupProblem(messages: readonly StoredMessage[]): string | undefined {
+  if (isReplyAlone(messages)) return undefined
   if (messages[0]?.role !== 'user') return 'they do not begin with what the user said'
   /** The calls that have no result yet. */
   const open: string[] = []
@@ -137,8 +136,8 @@ function groupProblem(messages: readonly StoredMessage[], isOfEvent: boolean): s
   )
 }
 
-/** Whether messages are what an event said without a model: a model would have been asked something. */
-function isReplyToEvent([first, ...more]: readonly StoredMessage[]): boolean {
+/** Whether messages are what an event or a return said without a model: a model would have been asked something. */
+function isReplyAlone([first, ...more]: readonly StoredMessage[]): boolean {
   return first?.role === 'assistant' && more.length === 0
 }
 
@@ -230,7 +229,7 @@ function lastTextOf(document: SessionDocument, { turn, namespace, messages }: Tu
   return text === rememberedText(entry) || text === entry.reply ? { turn, namespace, text } : undefined
 }
 
-/** If a turn ended in a step for which no model ever answered, or with bytes, or an event spoke, it was the flow. */
+/** If a turn ended in a step for which no model ever answered, or with bytes, or no model was asked, it was the flow. */
 function isOwnForCertain(
   document: SessionDocument,
   groups: readonly TurnMessages[],
@@ -239,7 +238,7 @@ function isOwnForCertain(
   const entry = document.history[turn - 1]
   if (entry === undefined) return false
   const own = groups.find((group) => group.turn === turn && group.namespace === namespace)
-  if (own !== undefined && isReplyToEvent(own.messages)) return true
+  if (own !== undefined && isReplyAlone(own.messages)) return true
   const { steps } = document.flow
   const noModelEver = Object.hasOwn(steps, entry.step) && steps[entry.step]?.model === undefined
   return noModelEver || text !== entry.reply

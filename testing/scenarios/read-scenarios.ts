@@ -5,6 +5,7 @@
 import { failureAt } from './scenario-failure.js'
 import {
   type ActionLine,
+  type AttachLine,
   type ExpectationLine,
   type ModelLine,
   type Place,
@@ -16,7 +17,9 @@ import {
 /** A message of the user, an event or a time, what models answer to it, and what is expected then. */
 export interface ScenarioTurn extends Place {
   readonly kind: 'turn'
-  readonly sent: Extract<ActionLine, { readonly kind: 'user' | 'event' | 'after' }>
+  readonly sent: Extract<ActionLine, { readonly kind: 'user' | 'choose' | 'event' | 'after' }>
+  /** The files that go with the message. */
+  readonly attached: (AttachLine & Place)[]
   readonly model: (ModelLine & Place)[]
   readonly expectations: (ExpectationLine & Place)[]
 }
@@ -171,7 +174,7 @@ class DocumentReader {
   }
 
   #addLine(place: Place): void {
-    const { keyword, text } = partsOf(place.source.replaceAll(/\n\\(.*)/g, withoutBackslash))
+    const { keyword, text } = linePartsOf(place.source.replaceAll(/\n\\(.*)/g, withoutBackslash))
     if (isSetup(keyword)) {
       this.#lateSetup = this.#wrong(place, 'The set-up is named above the first scenario: move the line there.')
       throw this.#lateSetup
@@ -185,9 +188,10 @@ class DocumentReader {
   #addTo({ events, given, problems }: ScenarioText, line: ScenarioLine, place: Place): void {
     switch (line.kind) {
       case 'user':
+      case 'choose':
       case 'event':
       case 'after':
-        events.push({ ...place, kind: 'turn', sent: line, model: [], expectations: [] })
+        events.push({ ...place, kind: 'turn', sent: line, attached: [], model: [], expectations: [] })
         return
       case 'wait':
       case 'restart':
@@ -204,10 +208,18 @@ class DocumentReader {
       if (problems.length > 0) return
       throw this.#wrong(place, 'It belongs to a message of the user: write "User: ..." above it.')
     }
+    this.#addToTurn(turn, line, place)
+  }
+
+  #addToTurn(turn: ScenarioTurn, line: AttachLine | ModelLine | ExpectationLine, place: Place): void {
     if (line.kind === 'failure' && turn.expectations.some(({ kind }) => kind === 'failure')) {
       throw this.#wrong(place, 'The message has a line "Fails:" already, and it fails with one code.')
     }
-    if (line.kind === 'model' || line.kind === 'model calls') turn.model.push({ ...line, ...place })
+    if (line.kind === 'attach' && turn.sent.kind !== 'user') {
+      throw this.#wrong(place, 'A file goes with a message of the user: write "User: ..." above it.')
+    }
+    if (line.kind === 'attach') turn.attached.push({ ...line, ...place })
+    else if (line.kind === 'model' || line.kind === 'model calls') turn.model.push({ ...line, ...place })
     else turn.expectations.push({ ...line, ...place })
   }
 
@@ -233,11 +245,25 @@ const withoutColon: readonly RegExp[] = [
 ]
 
 /**
+ * The same as {@link partsOf}, and `Choose Tuesday` and `Attach roof.jpg` without a colon. Not for indented lines: a text
+ * may begin with these words.
+ */
+function linePartsOf(source: string): { readonly keyword: string; readonly text: string } {
+  const [, keyword, text = ''] = /^(choose|attach)\s+(?!:)([\s\S]+)$/i.exec(bareOf(source)) ?? []
+  return keyword === undefined ? partsOf(source) : { keyword, text: text.trim() }
+}
+
+/** A line without its bullet. */
+function bareOf(source: string): string {
+  return source.replace(/^(?:[-*+•–—]|\d+[.)])\s*/, '').replaceAll('**', '')
+}
+
+/**
  * The keyword and the text of a line: `User: Hello`, `- **User:** Hello`, `1. User: Hello`, `• User: Hello`. `Event` and
  * `After` need no colon.
  */
 function partsOf(source: string): { readonly keyword: string; readonly text: string } {
-  const bare = source.replace(/^(?:[-*+•–—]|\d+[.)])\s*/, '').replaceAll('**', '')
+  const bare = bareOf(source)
   const [, word, rest = ''] = withoutColon.map((pattern) => pattern.exec(bare)).find((found) => found !== null) ?? []
   if (word !== undefined) return { keyword: word, text: rest.trim() }
   const [, keyword = '', text = ''] =

@@ -1,8 +1,12 @@
 /** Runs a scenario as a {@link Conversation}; whatever fails has the line of the file that it belongs to. */
-import type { FlowErrorCode, StepConstructor } from '../../src/index.js'
+import type { FlowErrorCode, FlowRunInput } from '../../src/index.js'
 import type { Conversation } from '../conversation/conversation.js'
 import type { ConversationOptions } from '../conversation/conversation-options.js'
+import type { PartOf } from '../conversation/expect/session.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
+import { type ListedStep, listedSteps } from '../flow-steps/flow-steps.js'
+import { attachedFile } from './attached-file.js'
+import { partProblem } from './part-lines.js'
 import type { ScenarioDocument, ScenarioEvent, ScenarioText, ScenarioTurn } from './read-scenarios.js'
 import { failureAt, failureOfAll } from './scenario-failure.js'
 import type { ExpectationLine, Place } from './scenario-lines.js'
@@ -33,7 +37,7 @@ export async function runScenario(
   const model = new ScenarioModel()
   const conversation = await at(scenario, () => conversationOf(setup, given, (request) => model.answer(request)))
   try {
-    const running = { conversation, model, setup, states: statesIn(scenarios), at }
+    const running = { conversation, model, setup, states: statesIn(scenarios), file, at }
     for (const event of scenario.events) await runEvent(event, running)
     await at(scenario.events.at(-1) ?? scenario, () => conversation.close())
   } catch (error) {
@@ -74,6 +78,8 @@ async function requireJudge(
   })
 }
 
+type Attachments = NonNullable<FlowRunInput['attachments']>
+
 /** What the lines of a running scenario need. */
 interface Running {
   readonly conversation: Conversation
@@ -81,6 +87,8 @@ interface Running {
   readonly setup: ScenarioSetup
   /** What the scenarios of the file expect of states, by the ID of the step. */
   readonly states: ReadonlyMap<string, readonly object[]>
+  /** The path of the scenario file. */
+  readonly file: string
   readonly at: <T>(place: Place, run: () => T | Promise<T>) => Promise<T>
 }
 
@@ -101,9 +109,11 @@ async function runEvent(event: ScenarioEvent, running: Running): Promise<void> {
 }
 
 async function runTurn(turn: ScenarioTurn, running: Running): Promise<void> {
-  const { conversation, model, at } = running
+  const { conversation, model, file, at } = running
   model.begin(turn.model)
-  const success = await send(turn, conversation).catch((error: unknown) =>
+  const attachments: Attachments[number][] = []
+  for (const line of turn.attached) attachments.push(await at(line, () => attachedFile(file, line.name)))
+  const success = await send(turn, conversation, attachments).catch((error: unknown) =>
     at(model.wrong ?? turn, () => {
       throw error
     }),
@@ -130,8 +140,15 @@ async function runTurn(turn: ScenarioTurn, running: Running): Promise<void> {
 }
 
 /** Sends what the turn says. Returns whether it succeeded; `undefined` if no turn ran. */
-async function send({ sent }: ScenarioTurn, conversation: Conversation): Promise<boolean | undefined> {
-  if (sent.kind === 'user') return (await conversation.say(sent.text)).success
+async function send(
+  { sent }: ScenarioTurn,
+  conversation: Conversation,
+  attachments: Attachments,
+): Promise<boolean | undefined> {
+  if (sent.kind === 'user') {
+    return (await conversation.say(sent.text, attachments.length === 0 ? {} : { attachments })).success
+  }
+  if (sent.kind === 'choose') return (await conversation.choose(sent.label)).success
   if (sent.kind === 'after') return (await conversation.advance(sent.ms)).at(-1)?.success
   const { name, payload, by } = sent
   return (await conversation.sendEvent(name, payload, by === undefined ? {} : { by })).success
@@ -154,11 +171,18 @@ async function check(
     case 'meaning':
       await conversation.expectMeaning(line.text)
       return
+    case 'buttons':
+    case 'part':
+    case 'row': {
+      const problem = partProblem(conversation.reply.parts ?? [], line)
+      if (problem !== undefined) conversation.fail(problem)
+      return
+    }
     case 'step':
       conversation.expectStep(line.step)
       return
     case 'state':
-      checkState(conversation, stepNamed(conversation, setup, line.step), line.part, states.get(line.step) ?? [])
+      checkState(conversation, stepOf(conversation, setup, line.step), line.part, states.get(line.step) ?? [])
       return
     case 'tools':
       conversation.expectToolCalls(line.names)
@@ -187,12 +211,12 @@ function statesIn(scenarios: readonly ScenarioText[]): Map<string, object[]> {
 /** @param expected - What scenarios expect of this state. */
 function checkState(
   conversation: Conversation,
-  step: StepConstructor,
+  { id, stepClass }: ListedStep,
   part: object,
   expected: readonly object[],
 ): void {
-  conversation.expectState(step, part)
-  const problem = misspeltNameText(part, [new step().initialState(), ...conversation.statesOf(step), ...expected])
+  conversation.expectState(id, part as PartOf<Record<string, unknown>>)
+  const problem = misspeltNameText(part, [new stepClass().initialState(), ...conversation.statesOf(id), ...expected])
   if (problem !== undefined) conversation.fail(problem)
 }
 
@@ -204,8 +228,8 @@ function checkMention(conversation: Conversation, text: string): void {
 }
 
 /** The step of a flow by its ID. */
-function stepNamed(conversation: Conversation, { flow }: ScenarioSetup, id: string): StepConstructor {
-  const steps = new flow().steps()
+function stepOf(conversation: Conversation, { flow }: ScenarioSetup, id: string): ListedStep {
+  const steps = listedSteps('The scenario', flow)
   const found = steps.find((step) => step.id === id)
   return found ?? conversation.fail(`The flow has no step '${id}'; its steps: ${list(steps.map((step) => step.id))}.`)
 }

@@ -16,6 +16,7 @@ export interface Place {
 /** What the user of the bot does, or what happens around the bot. */
 export type ActionLine =
   | { readonly kind: 'user'; readonly text: string }
+  | { readonly kind: 'choose'; readonly label: string }
   | { readonly kind: 'given'; readonly phrase: string }
   | { readonly kind: 'event'; readonly name: string; readonly payload?: JsonValue; readonly by?: string }
   | { readonly kind: 'after'; readonly ms: number }
@@ -27,11 +28,20 @@ export type ModelLine =
   | { readonly kind: 'model'; readonly text: string }
   | { readonly kind: 'model calls'; readonly tool: string; readonly input: JsonValue }
 
+/** A file that is sent with a message. */
+export interface AttachLine {
+  readonly kind: 'attach'
+  readonly name: string
+}
+
 /** What must be so after a message. */
 export type ExpectationLine =
   | { readonly kind: 'reply'; readonly expected: string | RegExp }
   | { readonly kind: 'mention'; readonly text: string }
   | { readonly kind: 'meaning'; readonly text: string }
+  | { readonly kind: 'buttons'; readonly labels: string }
+  | { readonly kind: 'part'; readonly type: 'card' | 'form' | 'file' | 'custom'; readonly title: string | RegExp }
+  | { readonly kind: 'row'; readonly label: string; readonly value: string | RegExp }
   | { readonly kind: 'step'; readonly step: string }
   | { readonly kind: 'state'; readonly step: string; readonly part: object }
   | { readonly kind: 'tools'; readonly names: readonly string[] }
@@ -39,7 +49,7 @@ export type ExpectationLine =
   | { readonly kind: 'failure'; readonly code: FlowErrorCode }
 
 /** What any line of a scenario says. */
-export type ScenarioLine = ActionLine | ModelLine | ExpectationLine
+export type ScenarioLine = ActionLine | AttachLine | ModelLine | ExpectationLine
 
 /** Reads what follows the colon; returns a problem as a text. */
 type Reader = (text: string, argument: string) => ScenarioLine | string
@@ -48,6 +58,8 @@ type Reader = (text: string, argument: string) => ScenarioLine | string
 const readers: Readonly<Record<string, Reader>> = {
   given: (phrase) => ({ kind: 'given', phrase }),
   user: (text) => ({ kind: 'user', text }),
+  choose: (label) => ({ kind: 'choose', label }),
+  attach: (name) => ({ kind: 'attach', name }),
   event: readEvent,
   after: (text) => readTime('after', text),
   model: (text) => ({ kind: 'model', text }),
@@ -55,6 +67,12 @@ const readers: Readonly<Record<string, Reader>> = {
   bot: (text) => readReply(text),
   'bot mentions': (text) => ({ kind: 'mention', text }),
   'bot means': (text) => ({ kind: 'meaning', text }),
+  buttons: (labels) => ({ kind: 'buttons', labels }),
+  card: (title) => readPart('card', title),
+  row: readRow,
+  form: (name) => readPart('form', name),
+  file: (name) => readPart('file', name),
+  part: (name) => readPart('custom', name),
   step: (step) => ({ kind: 'step', step }),
   'state of': readState,
   tools: readTools,
@@ -72,6 +90,8 @@ const knownWords: readonly string[] = [
   ...[
     'Given',
     'User',
+    'Choose',
+    'Attach',
     'Event',
     'After',
     'Model',
@@ -79,6 +99,12 @@ const knownWords: readonly string[] = [
     'Bot',
     'Bot mentions',
     'Bot means',
+    'Buttons',
+    'Card',
+    'Row',
+    'Form',
+    'File',
+    'Part',
     'Step',
     'State of <step>',
     'Tools',
@@ -130,6 +156,19 @@ function readReply(text: string): ScenarioLine | string {
   const pattern = patternOf(text)
   if (typeof pattern === 'string') return pattern
   return { kind: 'reply', expected: pattern ?? unescaped(text) }
+}
+
+function readPart(type: 'card' | 'form' | 'file' | 'custom', text: string): ScenarioLine | string {
+  const pattern = patternOf(text)
+  return typeof pattern === 'string' ? pattern : { kind: 'part', type, title: pattern ?? unescaped(text) }
+}
+
+/** `Status = on its way`. */
+function readRow(text: string): ScenarioLine | string {
+  const [, label = '', value = ''] = /^(.+?)\s*=\s*([\s\S]+)$/.exec(text) ?? []
+  if (label === '') return 'it needs a label, = and a value, as in Row: Status = on its way'
+  const pattern = patternOf(value)
+  return typeof pattern === 'string' ? pattern : { kind: 'row', label, value: pattern ?? unescaped(value) }
 }
 
 /** `decision {"approved": true} by Ada Meier`: the payload and the sender may be left out. */

@@ -10,6 +10,7 @@ import { thrownText } from '../expectations/author-frames.js'
 import { codeOf } from '../expectations/code-of.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isListOf } from '../expectations/value-kinds.js'
+import { listedSteps } from '../flow-steps/flow-steps.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
 import { plansOf } from './draw-plans.js'
 import { anyone, type Plan } from './plan.js'
@@ -95,7 +96,10 @@ function takesEvents(flowClass: FlowConstructor): boolean {
   try {
     const flow = new flowClass()
     const isOverridden = (step: StepConstructor): boolean => new step().events !== LogicStep.prototype.events
-    return flow.events !== Flow.prototype.events || flow.steps().some(isOverridden)
+    return (
+      flow.events !== Flow.prototype.events ||
+      listedSteps('simulate', flowClass).some(({ stepClass }) => isOverridden(stepClass))
+    )
   } catch {
     // The first conversation fails with the reason.
     return false

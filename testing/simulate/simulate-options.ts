@@ -8,7 +8,10 @@ import type { Invariant, SimulationSurroundings } from './simulated-turn.js'
 export interface SimulateOptions extends SimulationSurroundings {
   /** How many conversations, with the seeds 1, 2, 3 and so on; or the seeds themselves. Default 100. */
   readonly seeds?: number | readonly number[]
-  /** The users; one of them is chosen for each turn. Default: one that sends short texts from a list. */
+  /**
+   * The users; one of them is chosen for each turn. While a list of choices is open, every other message is one of its
+   * buttons. Default: one that sends short texts from a list.
+   */
   readonly actors?: readonly Actor[]
   /** What must hold after each turn, by name: a function that throws or returns `false` if it does not. */
   readonly invariants?: Readonly<Record<string, Invariant>>

@@ -2,6 +2,7 @@
 import type {
   ExecuteResult,
   FlowErrorCode,
+  FlowRunInput,
   FlowServices,
   JsonValue,
   SessionDocument,
@@ -66,6 +67,8 @@ export type PlayedAction =
   | {
       readonly kind: 'say'
       readonly said: string
+      /** The button that was pressed; `undefined` if the message was written. */
+      readonly choice: FlowRunInput['choice']
       readonly faults: readonly PlannedFault[]
       readonly code: FlowErrorCode | undefined
     }

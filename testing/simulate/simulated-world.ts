@@ -9,7 +9,6 @@ import {
   FlowEngine,
   type FlowEngineOptions,
   type FlowErrorCode,
-  type FlowEvent,
   type FlowLogger,
   type FlowRunInput,
   type JsonValue,
@@ -19,13 +18,14 @@ import {
   type SessionStore,
   type StepConstructor,
 } from '../../src/index.js'
-import { playTimers, timersOf } from '../conversation/turns/timers.js'
+import { eventsOf, playTimers, timersOf } from '../conversation/turns/timers.js'
 import type { IdKind } from '../conversation/world/conversation-data.js'
 import { fixedRandom, modelsOfPolicies } from '../conversation/world/conversation-engines.js'
 import { ConversationWorld } from '../conversation/world/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
+import { stepIdIn } from '../flow-steps/flow-steps.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import { unlessHanging } from '../virtual-clock/hang-watch.js'
@@ -50,8 +50,14 @@ import {
 
 /** A turn that runs alone, without its outcome. */
 type SentAlone =
-  | Pick<Extract<PlayedAction, { kind: 'say' }>, 'kind' | 'said'>
+  | Pick<Extract<PlayedAction, { kind: 'say' }>, 'kind' | 'said' | 'choice'>
   | Pick<Extract<PlayedAction, { kind: 'event' }>, 'kind' | 'name' | 'payload'>
+
+/** A button of an open list. */
+interface Button {
+  readonly label: string
+  readonly choice: NonNullable<FlowRunInput['choice']>
+}
 
 /** What all conversations of a simulation share. */
 export interface WorldOptions extends SimulationSurroundings {
@@ -77,6 +83,8 @@ export class SimulatedWorld {
   /** Whether it could not go on because a turn or an invariant hangs. */
   isHanging = false
   readonly #flow: FlowConstructor
+  /** The same flow as it was given. */
+  readonly #given: FlowConstructor
   readonly #options: WorldOptions
   readonly #world: ConversationWorld
   readonly #promises: Promises
@@ -90,6 +98,7 @@ export class SimulatedWorld {
 
   constructor(flow: FlowConstructor, options: WorldOptions) {
     this.#options = options
+    this.#given = flow
     this.#promises = new Promises(options.mayFail)
     this.#flow = instrumentFlow(flow, { onModel: ({ provider }) => void this.providers.add(provider) })
     const backing = new Map<string, SessionDocument>()
@@ -153,11 +162,25 @@ export class SimulatedWorld {
     else if (action.kind === 'time') await this.#time(action)
     else if (action.kind === 'event') await this.#event(action, store)
     else {
-      const said = this.#say(action.speech)
+      const button = await this.#button(action.speech)
+      const said = button?.label ?? this.#say(action.speech)
+      const choice = button?.choice
       const { engine } = await this.#world.engines.open()
-      const execute = (): Promise<ExecuteResult> => this.#execute(engine, said, this.#sessionId).executing
-      await this.#alone({ kind: 'say', said }, action.fault, store, execute)
+      const execute = (): Promise<ExecuteResult> => this.#execute(engine, said, this.#sessionId, choice).executing
+      await this.#alone({ kind: 'say', said, choice }, action.fault, store, execute)
     }
+  }
+
+  /** A button that the user presses in place of writing; `undefined` if the step offers none, and for half of them. */
+  async #button({ picks: [number = 0], modelPicks }: PlannedSpeech): Promise<Button | undefined> {
+    const document = await this.#world.engines.load(this.#sessionId)
+    const open =
+      document?.runStatus === 'running' ? document.flow.steps[document.flow.currentStep ?? '']?.choices : undefined
+    if (open === undefined || number % 2 === 1) return undefined
+    this.#modelPick = picker(modelPicks)
+    const { turn, name, options } = open
+    const { label, value } = options[(number / 2) % options.length] as (typeof options)[number]
+    return { label, choice: { turn, name, value } }
   }
 
   /** Runs one turn, with a fault of the store. */
@@ -189,7 +212,8 @@ export class SimulatedWorld {
   async #event(action: Extract<PlannedAction, { kind: 'event' }>, store: FakeSessionStore): Promise<void> {
     const { payloads } = this.#options
     const { engine } = await this.#world.engines.open()
-    const events = this.#declaredIn(await this.#world.engines.load(this.#sessionId))
+    const document = await this.#world.engines.load(this.#sessionId)
+    const events = eventsOf(document, this.#flow.id, this.#world.declared)
     const event = events[action.choice % events.length]
     if (event === undefined) return
     const { name, input } = event
@@ -202,13 +226,6 @@ export class SimulatedWorld {
     const payload = make?.(picker(action.speech.picks))
     const sent = { sessionId: this.#sessionId, event: name, ...(payload === undefined ? {} : { payload }) }
     await this.#alone({ kind: 'event', name, payload }, action.fault, store, () => engine.sendEvent(sent))
-  }
-
-  /** The events that the step and the flow take now. */
-  #declaredIn(document: SessionDocument | undefined): readonly FlowEvent[] {
-    const step = document?.runStatus === 'running' ? document.flow.currentStep : null
-    if (step === null) return []
-    return [step, this.#flow.id].flatMap((owner) => this.#world.declared.get(owner) ?? [])
   }
 
   /** Lets time pass, and plays the timers that come due on the way, up to a number of them. */
@@ -313,9 +330,16 @@ export class SimulatedWorld {
     engine: FlowEngine,
     userMessage: string,
     sessionId: string,
+    choice?: FlowRunInput['choice'],
   ): { readonly turnId: string; readonly executing: Promise<ExecuteResult> } {
     const before = this.#turnIds.length
-    const executing = engine.execute({ flowName: this.#flow.id, userMessage, sessionId, ...this.#input })
+    const executing = engine.execute({
+      flowName: this.#flow.id,
+      userMessage,
+      sessionId,
+      ...(choice && { choice }),
+      ...this.#input,
+    })
     return { turnId: this.#turnIds[before] ?? '', executing }
   }
 
@@ -346,7 +370,7 @@ export class SimulatedWorld {
     if (document === undefined || last.length === 0) return undefined
     for (const [promise, holds] of Object.entries(this.#options.invariants)) {
       const stateOf = (step: StepConstructor): object =>
-        document.flow.steps[step.id]?.state ?? new step().initialState()
+        document.flow.steps[stepIdIn('stateOf', this.#given, step)]?.state ?? new step().initialState()
       const violation = await this.#violationOf(promise, async () => {
         return holds(document, this.transcript, stateOf as Parameters<Invariant>[2])
       })

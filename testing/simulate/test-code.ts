@@ -48,7 +48,10 @@ function actionCode(action: PlayedAction, isLast: boolean, options: TestCodeOpti
 }
 
 function callCode(action: Extract<PlayedAction, { kind: 'say' | 'event' | 'time' }>): string {
-  if (action.kind === 'say') return `say(${codeOf(action.said)})`
+  if (action.kind === 'say') {
+    const more = action.choice === undefined ? '' : `, { choice: ${codeOf(action.choice)} }`
+    return `say(${codeOf(action.said)}${more})`
+  }
   if (action.kind === 'time') return `advance(${action.ms})`
   return `sendEvent(${[action.name, action.payload]
     .filter((part) => part !== undefined)

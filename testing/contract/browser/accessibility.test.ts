@@ -1,8 +1,8 @@
 // The page of the example server as people use it without a mouse, without eyes, on a telephone, by day and by night:
 // axe-core looks at each of its states, the keyboard alone gets everywhere, and a screen reader gets each reply once.
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest'
+import { findings } from './axe-findings.js'
 import { closeBrowser, launchBrowser } from './chromium.js'
 import { type DeskPage, eventually, openDesk } from './desk-page.js'
 import { answer, type GatedDesk, startGatedDesk } from './gated-desk.js'
@@ -20,15 +20,6 @@ beforeEach(async () => {
 afterEach(() => server.close())
 
 const open = (context: TestContext): Promise<DeskPage> => openDesk(context, server.origin)
-
-/** What axe-core finds wrong, and whether the page is wider than its window. */
-async function findings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
-  const isTooWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)
-  const found = violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
-  return isTooWide ? [...found, 'the page is wider than its window'] : found
-}
 
 /** A photo: a picture of one point. */
 const photo = {

@@ -64,10 +64,10 @@ test('node:test runs them', () => {
 
 test('the failure is what a wrong line gives', async () => {
   const { default: loaded } = await page.load<{ default: ScenarioSetup }>('booking.setup.ts', setup)
-  const wrong = scenarios.replace('day = Friday', 'day = Saturday')
+  const wrong = scenarios.replace('Bot: Good evening!', 'Bot: Good morning!')
   const [scenario] = readScenarios(wrong, 'booking.scenario.md').scenarios
   const failure = await failureOf(() => scenario?.run(loaded))
-  expect(failure.trim()).toBe(page.text('booking.scenario.md:16').trim())
+  expect(failure.trim()).toBe(page.text('booking.scenario.md:11').trim())
 })
 
 page.testThatAllAreUsed()

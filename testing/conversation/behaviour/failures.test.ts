@@ -523,7 +523,6 @@ describe('a broken engine', () => {
     conversation.expectReply('Hello.')
     expect(await problemOf(conversation, () => conversation.expectStep(AskName))).toMatchInlineSnapshot(`
       "ExpectationError: Expected the conversation to be at step 'AskName', but nothing is stored yet.
-        The flow has no step 'AskName'; its steps: End.
       Where: flow 'Onboarding', turn 1"
     `)
   })

@@ -441,7 +441,7 @@ describe('an effect that ran once', () => {
 
 describe('a misspelt option of a message', () => {
   const names =
-    'key, sessionId, attachments, config, owner, serverContext, requestId, signal, hideFlow, waitUntil, whenEnded, event'
+    'key, sessionId, attachments, config, owner, serverContext, requestId, signal, hideFlow, waitUntil, whenEnded, event, choice'
 
   test.each<[string, (conversation: Conversation) => unknown]>([
     [

@@ -135,7 +135,8 @@ describe('messages and expectations', () => {
       one.expectReply(['Done.'] as never),
     'expectStep needs a step of the flow, or its ID; got undefined.': (one) => one.expectStep(undefined as never),
     'expectStep needs a step of the flow, or its ID; got the class Acting.': (one) => one.expectStep(Acting as never),
-    'expectState needs the class of a step; got "Act".': (one) => one.expectState('Act' as never, {} as never),
+    'expectState needs a step of the flow, or its ID; got 5.': (one) => one.expectState(5 as never, {} as never),
+    'expectParts needs a list of parts, each whole or with some fields; got {}.': (one) => one.expectParts({} as never),
     'expectState needs some properties of the state, as an object; got undefined.': (one) =>
       one.expectState(Act, undefined as never),
     'expectState would check nothing, because {} has no properties': (one) => one.expectState(Act, {}),

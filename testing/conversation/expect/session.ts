@@ -1,7 +1,8 @@
 /** Checks the session after a turn: its step, the state of a step, its end. */
-import { End, type SessionDocument, type StepConstructor } from '../../../src/index.js'
+import { End, type FlowConstructor, type SessionDocument, type StepConstructor } from '../../../src/index.js'
 import { differences, list, show } from '../../expectations/expectation-error.js'
-import { isObject, isStepClass, shownStep } from '../../expectations/value-kinds.js'
+import { isObject, isStep, shownStep } from '../../expectations/value-kinds.js'
+import { listedSteps, stepIdIn } from '../../flow-steps/flow-steps.js'
 import type { ConversationTurn } from '../turns/conversation-turn.js'
 import { failureInstead, type Problem, unreadProblem } from './problem.js'
 
@@ -20,16 +21,16 @@ export type PartOf<T> = T extends string
 /** Checks the current step. */
 export function stepProblem(
   document: SessionDocument | undefined,
+  flow: FlowConstructor,
   expected: StepConstructor | string,
-  known: readonly string[],
 ): Problem | undefined {
-  if (typeof expected !== 'string' && !isStepClass(expected)) {
+  if (!isStep(expected)) {
     return { text: `expectStep needs a step of the flow, or its ID; got ${shownStep(expected)}.` }
   }
-  const id = typeof expected === 'string' ? expected : expected.id
+  const id = stepIdIn('expectStep', flow, expected)
   const actual = document?.flow.currentStep ?? undefined
   if (actual === id) return undefined
-  const steps = new Set([...known, End.id])
+  const steps = new Set([...listedSteps('expectStep', flow).map((step) => step.id), End.id])
   const unknown = steps.has(id) ? '' : `\n  The flow has no step '${id}'; its steps: ${list(steps)}.`
   const nowhere = document === undefined ? 'nothing is stored yet' : 'no step was entered yet'
   const at = actual === undefined ? nowhere : `it is at '${actual}'`
@@ -43,19 +44,21 @@ export function stepProblem(
  */
 export function stateProblem(
   document: SessionDocument | undefined,
-  step: StepConstructor,
+  flow: FlowConstructor,
+  step: StepConstructor | string,
   expected: unknown,
   doubles: readonly string[] = [],
 ): Problem | undefined {
-  if (!isStepClass(step)) return { text: `expectState needs the class of a step; got ${shownStep(step)}.` }
+  if (!isStep(step)) return { text: `expectState needs a step of the flow, or its ID; got ${shownStep(step)}.` }
   if (!isObject(expected)) {
     return { text: `expectState needs some properties of the state, as an object; got ${show(expected)}.` }
   }
   const steps = document?.flow.steps ?? {}
-  const state = Object.hasOwn(steps, step.id) ? steps[step.id]?.state : undefined
+  const id = stepIdIn('expectState', flow, step)
+  const state = Object.hasOwn(steps, id) ? steps[id]?.state : undefined
   if (state === undefined) {
     return {
-      text: `Expected state of step '${step.id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.${doublesText(doubles)}`,
+      text: `Expected state of step '${id}', but none is stored. Steps with state: ${list(Object.keys(steps))}.${doublesText(doubles)}`,
     }
   }
   if (Object.keys(expected).length === 0) {
@@ -67,7 +70,7 @@ export function stateProblem(
   const differing = differences(expected, state)
   if (differing.length === 0) return undefined
   return {
-    text: `The state of step '${step.id}' is not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\n  the whole state: ${show(state, 1000)}${doublesText(doubles)}`,
+    text: `The state of step '${id}' is not what was expected:\n${differing.map((line) => `  ${line}`).join('\n')}\n  the whole state: ${show(state, 1000)}${doublesText(doubles)}`,
     expected,
     actual: state,
   }

@@ -2,7 +2,7 @@
 import type { FlowEvent, SessionDocument } from '../../../src/index.js'
 import { list, show } from '../../expectations/expectation-error.js'
 import { isListOf, isObject, isText } from '../../expectations/value-kinds.js'
-import { timersOf } from '../turns/timers.js'
+import { eventsOf, timersOf } from '../turns/timers.js'
 import type { Problem } from './problem.js'
 
 /**
@@ -17,11 +17,9 @@ export function eventsProblem(
   expected: readonly string[],
 ): Problem | undefined {
   if (!isListOf(expected, isText)) return { text: `expectEvents needs a list of names; got ${show(expected)}.` }
-  const step = document?.runStatus === 'running' ? document.flow.currentStep : undefined
-  const owners = step === undefined || step === null ? [] : [step, flowName]
-  const events = owners.flatMap((owner) => declared.get(owner) ?? [])
-  const actual = [...new Set(events.map(({ name }) => name))]
+  const actual = [...new Set(eventsOf(document, flowName, declared).map(({ name }) => name))]
   if (isSame(expected, actual)) return undefined
+  const step = document?.runStatus === 'running' ? document.flow.currentStep : undefined
   const at = step === undefined || step === null ? 'The session does not go on' : `At step '${step}'`
   return { text: `Expected the events ${list(expected)}\n  but: ${list(actual)}. ${at}.`, expected, actual }
 }
@@ -39,7 +37,11 @@ export function timersProblem(
   if (!isObject(expected) || !Object.values(expected).every((ms) => typeof ms === 'number')) {
     return { text: `expectTimers needs milliseconds by the names of events; got ${show(expected)}.` }
   }
-  const actual = Object.fromEntries(timersOf(document).map(({ name, at }) => [name, at - now]))
+  const timers = timersOf(document)
+  const isAlone = (name: string): boolean => timers.filter((one) => one.name === name).length === 1
+  const actual = Object.fromEntries(
+    timers.map(({ name, step, at }) => [isAlone(name) ? name : `${step}.${name}`, at - now]),
+  )
   const textsOf = (timers: Readonly<Record<string, number>>): string[] =>
     Object.entries(timers).map(([name, ms]) => `${name} in ${ms} ms`)
   const [wanted, found] = [textsOf(expected), textsOf(actual)]

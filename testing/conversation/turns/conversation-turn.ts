@@ -2,8 +2,10 @@
 import { TurnAbortedError } from '../../../src/errors/engine-errors.js'
 import type {
   AnyFlowError,
+  FlowRunInput,
   JsonValue,
   ModelResponse,
+  ReplyPart,
   RunResponseType,
   SessionDocument,
   ToolCallPart,
@@ -20,6 +22,10 @@ export interface ConversationReply extends RunResponseType {
   readonly error?: AnyFlowError
   /** Set if `message` is bytes in base64. */
   readonly encoding?: 'base64'
+  /** What the reply carries beside its text: buttons, cards, forms, files. Absent if there is nothing. */
+  readonly parts?: readonly ReplyPart[]
+  /** The number of the turn. Present with `parts`. */
+  readonly turn?: number
   /** Set if the message was a repeat by its key and got the reply of an earlier turn; no turn ran. */
   readonly replayed?: true
 }
@@ -45,7 +51,7 @@ export interface LoggedCall {
 
 /** The events of a turn, in order. */
 export type TurnEvent = { readonly sessionId: string; readonly turnId: string } & (
-  | { readonly kind: 'enter'; readonly step: string }
+  | { readonly kind: 'enter' | 'return'; readonly step: string }
   | { readonly kind: 'asked'; readonly call: LoggedCall }
   | { readonly kind: 'tool-call'; readonly part: ToolCallPart }
   | { readonly kind: 'end'; readonly success: boolean }
@@ -64,6 +70,8 @@ export interface ConversationTurn {
   readonly said: string
   /** The event that was sent in place of a message; absent if there was none. */
   readonly event?: SentEvent
+  /** The button that was pressed; absent if the message was written. */
+  readonly choice?: FlowRunInput['choice']
   readonly reply: ConversationReply
   readonly events: readonly TurnEvent[]
   /** The stored session after the turn; absent if nothing was stored, or it could not be read. */
@@ -94,7 +102,7 @@ export type TurnEnd =
   | { readonly reply?: never; readonly session: string; readonly stoppedAfter: string; readonly diedAfter?: string }
 
 /** The running turn, as far as it is known. */
-export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'event' | 'events' | 'afterRestart'> {
+export interface RunningTurn extends Pick<ConversationTurn, 'said' | 'event' | 'choice' | 'events' | 'afterRestart'> {
   /** The session that the message was sent to; empty if it begins one. */
   readonly session: string
   /** The streamed text so far; absent if the turn is not read event by event. */
@@ -133,10 +141,10 @@ export function toolCallsOf({ events, results }: Pick<ConversationTurn, 'events'
 /** The reply of a turn of a document. Default: the last one. */
 function replyIn({ id, history, runStatus }: SessionDocument, turnId?: string): ConversationReply {
   const entry = history.find((one) => one.id === turnId) ?? history.at(-1)
-  const { reply: message = '', contentType = 'text/plain', encoding } = entry ?? {}
+  const { reply: message = '', contentType = 'text/plain', encoding, parts, turn } = entry ?? {}
   const completed = runStatus === 'completed'
   const reply = { success: true, completed, message, session: id, contentType, sessionState: runStatus }
-  return encoding === undefined ? reply : { ...reply, encoding }
+  return { ...reply, ...(encoding && { encoding }), ...(parts && { parts, turn: turn as number }) }
 }
 
 /** The result of a stopped turn: the failure envelope of the engine, which no client receives. */

@@ -1,11 +1,13 @@
-/** The timers of a stored session, and a clock that moves from one to the next. */
-import type { SessionDocument } from '../../../src/index.js'
+/** What a stored session waits for: its events, and its timers; and a clock that moves from one timer to the next. */
+import type { FlowEvent, SessionDocument } from '../../../src/index.js'
 import type { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 
 /** A timer of a session. */
 export interface SessionTimer {
   /** The name of its event. */
   readonly name: string
+  /** The ID of the step that it belongs to. */
+  readonly step: string
   /** When it is due: milliseconds since the epoch. */
   readonly at: number
 }
@@ -14,9 +16,30 @@ export interface SessionTimer {
 export function timersOf(document: SessionDocument | undefined): readonly SessionTimer[] {
   const frames = document?.runStatus === 'running' ? (document.flow.frames ?? []) : []
   return frames
-    .flatMap(({ timers = [] }) => timers.map(({ name, at }) => ({ name, at: Date.parse(at) })))
+    .flatMap(({ step, timers = [] }) => timers.map(({ name, at }) => ({ name, step, at: Date.parse(at) })))
     .sort((one, other) => one.at - other.at)
 }
+
+/**
+ * The events that a session takes: of its step and of those that wait for a return, then of the flows.
+ *
+ * @param declared - By the ID of the step or the flow that takes them.
+ */
+export function eventsOf(
+  document: SessionDocument | undefined,
+  flowName: string,
+  declared: ReadonlyMap<string, readonly FlowEvent[]>,
+): readonly FlowEvent[] {
+  if (document?.runStatus !== 'running' || document.flow.currentStep === null) return []
+  const { frames = [{ step: document.flow.currentStep, entry: '', called: undefined }] } = document.flow
+  const owners = frames
+    .toReversed()
+    .flatMap(({ step, entry, called }) => [entry === notEntered ? [] : step, called ?? []])
+  return [...new Set([...owners.flat(), flowName])].flatMap((owner) => declared.get(owner) ?? [])
+}
+
+/** The entry of a step that has called before it was entered. It takes no event yet. */
+const notEntered = '0'
 
 /** What {@link playTimers} moves and asks. */
 export interface TimedSession {

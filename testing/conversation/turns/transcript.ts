@@ -13,6 +13,7 @@ import {
   type RunningTurn,
   toolCallsOf,
 } from './conversation-turn.js'
+import { partLines } from './part-lines.js'
 import { namesOf, type TurnName, type TurnsSoFar } from './turn-names.js'
 
 const isoTime = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g
@@ -55,12 +56,13 @@ function headingOf(
 }
 
 /** The message and the events. */
-function beginningOf(turn: Pick<ConversationTurn, 'said' | 'event' | 'events' | 'results'>): string[] {
+function beginningOf(turn: Pick<ConversationTurn, 'said' | 'event' | 'choice' | 'events' | 'results'>): string[] {
   const calls = toolCallsOf(turn)
   let made = 0
   const lines: string[] = []
   for (const event of turn.events) {
     if (event.kind === 'enter') lines.push(`- enters ${event.step}`)
+    if (event.kind === 'return') lines.push(`- returns to ${event.step}`)
     if (event.kind === 'asked') lines.push(...attemptOf(event.call))
     if (event.kind !== 'tool-call') continue
     lines.push(callText(calls[made++] ?? { name: event.part.toolName, input: event.part.input }))
@@ -69,8 +71,9 @@ function beginningOf(turn: Pick<ConversationTurn, 'said' | 'event' | 'events' | 
 }
 
 /** What the turn was sent. */
-function requestOf({ said, event }: Pick<ConversationTurn, 'said' | 'event'>): string {
-  return event === undefined ? `User: ${indented(said)}` : `Event: ${eventText(event)}`
+function requestOf({ said, event, choice }: Pick<ConversationTurn, 'said' | 'event' | 'choice'>): string {
+  if (event !== undefined) return `Event: ${eventText(event)}`
+  return `User${choice === undefined ? '' : ' chooses'}: ${indented(said)}`
 }
 
 function callText({ name, input, output, isError }: ConversationToolCall): string {
@@ -101,10 +104,11 @@ function endOf({ reply, document, unread, stoppedAfter, diedAfter }: Conversatio
   if (stoppedAfter === '') return 'Stopped before any text.'
   if (stoppedAfter !== undefined) return `Stopped after: ${indented(stoppedAfter)}`
   if (!reply.success) return `Failed with ${reply.error?.code ?? 'no code'}: ${indented(reply.message)}`
-  if (unread !== undefined) return `${textOf(reply)}\n\nThe session could not be read after it.`
+  const said = [textOf(reply), ...(reply.parts === undefined ? [] : [partLines(reply.parts).join('\n')])].join('\n\n')
+  if (unread !== undefined) return `${said}\n\nThe session could not be read after it.`
   const at = document?.flow.currentStep
   const end = reply.completed ? `Completed at ${at}.` : `Now at ${at}.`
-  return at === undefined || at === null ? textOf(reply) : `${textOf(reply)}\n\n${end}`
+  return at === undefined || at === null ? said : `${said}\n\n${end}`
 }
 
 /** The part that the user sees. */

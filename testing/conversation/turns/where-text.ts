@@ -61,6 +61,6 @@ function stepOf(document: TurnsSoFar['start']): string | undefined {
 }
 
 function lastEntered(events: readonly TurnEvent[]): string | undefined {
-  const event = events.findLast(({ kind }) => kind === 'enter')
-  return event?.kind === 'enter' ? event.step : undefined
+  const steps = events.flatMap((event) => (event.kind === 'enter' || event.kind === 'return' ? [event.step] : []))
+  return steps.at(-1)
 }

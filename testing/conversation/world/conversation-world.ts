@@ -48,9 +48,7 @@ export class ConversationWorld {
   readonly effects: EffectLog
   /** Whether the process dies, and when. */
   readonly death: ProcessDeath
-  /** The IDs of the steps that the flow lists, once the engine has called `steps()`. */
-  steps: readonly string[] = []
-  /** The events that a step takes, and the flow, since the engine asked last: by the ID of the step, or of the flow. */
+  /** The events that a step takes, or a flow, since the engine asked last: by the ID of the step, or of the flow. */
   readonly declared: Map<string, readonly FlowEvent[]>
   /** The first failed assertion for which the flow's `onError` answered. */
   answeredAssertion: ExpectationError | undefined
@@ -88,9 +86,6 @@ export class ConversationWorld {
     const hasDoubles = options.tools !== undefined || from !== undefined
     const instrumented = instrumentFlow(flow, {
       onModel: (selection) => this.engines.scriptProviderOf(selection),
-      onSteps: (ids) => {
-        this.steps = ids
-      },
       onEvents: (owner, declared) => void this.declared.set(owner, declared),
       replaceTools: (offered) => this.effects.watchTools(hasDoubles ? this.tools.replace(offered) : offered),
       onTurn: (turn) => this.effects.watch(turn),

@@ -19,12 +19,21 @@ export class EventLog {
 
   /** Logs the events of an engine. */
   watchEngine(engine: FlowEngine): void {
-    engine.on('step:enter', ({ sessionId, turnId, step }) =>
-      this.events.push({ kind: 'enter', sessionId, turnId, step }),
-    )
-    engine.on('turn:end', ({ sessionId, turnId, success }) =>
-      this.events.push({ kind: 'end', sessionId, turnId, success }),
-    )
+    // By turn: that a step was left.
+    const left = new Set<string>()
+    engine.on('step:exit', ({ turnId }) => left.add(turnId))
+    engine.on('step:enter', ({ sessionId, turnId, step }) => {
+      left.delete(turnId)
+      this.events.push({ kind: 'enter', sessionId, turnId, step })
+    })
+    // Every turn resumes a step. After another one was left, it is the step that has called it.
+    engine.on('step:resume', ({ sessionId, turnId, step }) => {
+      if (left.delete(turnId)) this.events.push({ kind: 'return', sessionId, turnId, step })
+    })
+    engine.on('turn:end', ({ sessionId, turnId, success }) => {
+      left.delete(turnId)
+      this.events.push({ kind: 'end', sessionId, turnId, success })
+    })
     engine.on('model:start', ({ sessionId, turnId }) => this.#asking.set(sessionId, turnId))
   }
 
