@@ -7,6 +7,7 @@ import { connect } from 'node:net'
 import { attachmentOf, createChat } from 'turnkeeper/client'
 import { type Carrier, type ChildServer, startCarrier, startChildServer } from './checks/child-server.js'
 import { Conversation, type Envelope, post } from './checks/conversation.js'
+import { checkParts } from './checks/parts.js'
 import { runPrintedLines } from './checks/printed-lines.js'
 
 async function checkPrintedLines({ lines }: ChildServer): Promise<void> {
@@ -59,9 +60,15 @@ async function checkStream({ url }: ChildServer): Promise<void> {
   for (const [, path] of (await page.text()).matchAll(/(?:src|href)="([\w.]+)"/g)) {
     assert.equal((await fetch(`${url}/${path}`)).status, 200, path)
   }
-  const script = await (await fetch(`${url}/page.js`)).text()
-  for (const [, path] of script.matchAll(/from '\.\/([\w.]+)'/g)) {
-    assert.equal((await fetch(`${url}/${path}`)).status, 200, path)
+  const scripts = ['page.js']
+  for (const script of scripts) {
+    const reply = await fetch(`${url}/${script}`)
+    assert.equal(reply.status, 200, script)
+    const imported = Array.from(
+      (await reply.text()).matchAll(/^import .* from '\.\/([\w.-]+)'/gm),
+      ([, path = '']) => path,
+    )
+    scripts.push(...imported.filter((path) => !scripts.includes(path)))
   }
 
   const chat = createChat({ url: `${url}/ai`, flow: 'SupportDesk' })
@@ -171,6 +178,7 @@ try {
   await checkSupportDesk(server)
   await checkStream(server)
   await checkReport(server)
+  await checkParts(server.url)
   await checkRoutes(server)
   await checkShutdown(server, carrier)
   console.log('The example server works.')

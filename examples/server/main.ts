@@ -3,6 +3,7 @@
  *
  *     PORT              3000; 0 takes any free one
  *     HOST              127.0.0.1; 0.0.0.0 lets other machines in
+ *     PUBLIC_URL        http://<HOST>:<PORT>; where users reach the server, without a slash at the end
  *     ALLOWED_ORIGINS   http://localhost:5173; web pages that may call, with commas between them
  *     CARRIER_URL       none; a carrier to ask for parcels over HTTP, in place of the one that is built in
  *     DESK_MODEL        local:desk-1; the model of the support desk, see models/choose-model.ts
@@ -17,12 +18,19 @@ import { Hono } from 'hono'
 import { flowRoutes } from 'turnkeeper/hono'
 import { createApplication } from './application.js'
 import { pageRoutes } from './page.js'
+import { reportRoutes } from './report-file.js'
+import { reportAddress } from './reports/address.js'
 import { createRemoteParcels } from './services/parcels.js'
 import { tryItLines } from './try-it.js'
 
 const { PORT = '3000', HOST = '127.0.0.1', ALLOWED_ORIGINS = 'http://localhost:5173', CARRIER_URL } = process.env
 
-const engine = await createApplication(CARRIER_URL === undefined ? {} : { parcels: createRemoteParcels(CARRIER_URL) })
+let { PUBLIC_URL } = process.env
+
+const engine = await createApplication({
+  reportAddress: (title) => reportAddress(title, PUBLIC_URL),
+  ...(CARRIER_URL === undefined ? {} : { parcels: createRemoteParcels(CARRIER_URL) }),
+})
 engine.on('turn:end', ({ flowName, durationMs, success }) => {
   console.log(`${flowName}: ${success ? 'answered' : 'failed'} after ${durationMs} ms`)
 })
@@ -41,9 +49,11 @@ app.route('/ai', flowRoutes(engine, { authorize: 'none', cors, streamDetails: tr
 // The built code is in examples/dist; the page needs no build.
 const client = readFile(new URL(import.meta.resolve('turnkeeper/client')), 'utf8')
 app.route('/', pageRoutes(new URL('../../server/page/', import.meta.url), client))
+app.route('/', reportRoutes())
 
 const server = serve({ fetch: app.fetch, port: Number(PORT), hostname: HOST }, ({ port }) => {
   const url = `http://${HOST}:${port}`
+  PUBLIC_URL ??= url
   console.log(`The example server runs at ${url}. Ctrl-C ends it.\n\n${tryItLines(url)}\n`)
 })
 server.once('error', (error: NodeJS.ErrnoException) => {

@@ -13,6 +13,10 @@ const files: readonly (readonly [path: string, file: string, type: string])[] = 
   ['/page.css', 'page.css', 'text/css'],
   ['/page.js', 'page.js', 'text/javascript'],
   ['/conversation.js', 'conversation.js', 'text/javascript'],
+  ['/parts.js', 'parts.js', 'text/javascript'],
+  ['/form-part.js', 'form-part.js', 'text/javascript'],
+  ['/send-form.js', 'send-form.js', 'text/javascript'],
+  ['/text-element.js', 'text-element.js', 'text/javascript'],
   ['/photo.js', 'photo.js', 'text/javascript'],
 ]
 

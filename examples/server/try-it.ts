@@ -7,7 +7,9 @@ export function tryItLines(url: string): string {
   const say = (body: object, options = ''): string =>
     `curl -s${options} --json '${JSON.stringify(body)}' -H "CHAT_SESSION_ID: $ID" ${url}/ai/run`
   const turn = (flowName: string, message: string): object => ({ flowName, message })
-  return `Talk to the support desk in a browser: ${url}/
+  return `Talk to the support desk in a browser, or get a report there:
+  ${url}/
+  ${url}/?flow=VisitReport
 
 The flows:
   curl -s ${url}/ai/flows

@@ -1,7 +1,10 @@
-/** The report in its four forms. The test reads the PDF as a viewer does. */
+/** The report in its forms. The test reads the PDF as a viewer does. */
 import { HttpContentType, type JsonObject } from 'turnkeeper'
+import { file } from 'turnkeeper/parts'
 import { Conversation, coverageOf } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
+import { reportRoutes } from '../report-file.js'
+import { reportAddress } from '../reports/address.js'
 import { ChooseForm, VisitReport } from './report.js'
 
 const coverage = coverageOf(VisitReport)
@@ -74,9 +77,27 @@ test('pdf is a file whose table leads to its objects', async () => {
   expect(stream).toHaveLength(Number(length))
 })
 
+test('a summary has the address of the PDF beside it', async () => {
+  await using conversation = await ask('summary', { title: 'Quay & "Lights"' })
+  conversation.expectReply('Quay & "Lights": 5118 in all. The PDF shows each month.')
+  const url = 'http://127.0.0.1:3000/reports/visits.pdf?title=Quay+%26+%22Lights%22'
+  conversation.expectParts([file({ name: 'visits.pdf', mediaType: 'application/pdf', url })])
+})
+
+test('the address leads to the PDF with that title', async () => {
+  const reply = await reportRoutes().request(reportAddress('Quay (north)'))
+  expect(reply.headers.get('Content-Type')).toBe('application/pdf')
+  expect(await reply.text()).toContain('(Quay \\(north\\)) Tj')
+})
+
+test.each(['2', 'HTML', ' html '])('%j is the answer html', async (answer) => {
+  await using conversation = await ask(answer)
+  expect(conversation.reply.contentType).toBe(HttpContentType.Html)
+})
+
 test('a question after a report is plain again, and counts the reports', async () => {
   await using conversation = await ask('csv')
-  await conversation.say('PDF')
+  await conversation.choose('PDF')
   conversation.expectState(ChooseForm, { sent: 2 })
   await conversation.say('on paper')
   conversation.expectReply(/^In which form would you like the report/).expectState(ChooseForm, { sent: 2 })

@@ -1,11 +1,13 @@
 /** The support desk: what its tools do, what the model receives, and what the user sees. The model follows a script. */
 import { FlowEngine, type ModelRequest, type ModelResponse } from 'turnkeeper'
+import { card } from 'turnkeeper/parts'
 import { Conversation, coverageOf, type ModelScript, type ScriptedReply } from 'turnkeeper/testing'
 import { expect, test } from 'vitest'
 import { createCalendar } from '../services/calendar.js'
 import { createOrders } from '../services/orders.js'
 import { createLocalParcels } from '../services/parcels.js'
-import { Desk, SupportDesk, TakeReturn } from './support-desk.js'
+import { Reason, TakeReturn } from './returns.js'
+import { Desk, SupportDesk } from './support-desk.js'
 
 const coverage = coverageOf(SupportDesk)
 
@@ -34,6 +36,23 @@ test('looks an order up, and gives its content to the model', async () => {
     ])
     .expectReply('Your order is being packed.')
     .expectStep(Desk)
+})
+
+test('an order that was looked up is beside the answer, as a card, and not beside the next one', async () => {
+  await using conversation = start([
+    call('look_up_order', { orderNumber: 'FK-1063' }),
+    'It is being packed.',
+    'You are welcome.',
+  ])
+  await conversation.say('How far is FK-1063?')
+  const rows = [
+    ['State', 'being packed'],
+    ['Item', 'green glaze cup'],
+    ['Item', 'boston fern'],
+  ] as const
+  conversation.expectReply('It is being packed.').expectParts([card({ title: 'Order FK-1063', rows })])
+  await conversation.say('Thank you')
+  conversation.expectReply('You are welcome.').expectParts([])
 })
 
 test('arguments that do not fit go back to the model, not to the user', async () => {
@@ -76,6 +95,65 @@ test('takes a return over two steps that share one memory', async () => {
   await conversation.say('No, thank you')
   conversation.expectReply('Thank you for writing to Fern & Kettle. Goodbye!').expectStep('End').expectCompleted()
   expect(Object.keys((await conversation.document()).flow.memory)).toEqual(['desk'])
+})
+
+const question = 'Why does the maidenhair fern go back: damaged, wrong item, or changed your mind?'
+
+/** A return whose reason is still open. */
+async function upToReason(...later: readonly ScriptedReply[]) {
+  const conversation = start([
+    call('start_return', { orderNumber: 'FK-1042' }),
+    'Which item goes back?',
+    call('record_return', { item: 'maidenhair fern' }),
+    ...later,
+  ])
+  for (const message of ['I return something of FK-1042', 'The fern']) await conversation.say(message)
+  return conversation.expectReply(question).expectStep(Reason)
+}
+
+const opened = 'Return R-1 is open: maidenhair fern, wrong item. The label is in your mail. Anything else?'
+
+test('the reason of a return is a button, also after a restart', async () => {
+  await using conversation = await upToReason()
+  await conversation.restart()
+  await conversation.choose('It is the wrong item')
+  conversation.expectReply(opened).expectStep(Desk)
+})
+
+test.each(['it is the wrong item', '2', 'wrong item'])('without buttons, %j is the same reason', async (answer) => {
+  await using conversation = await upToReason()
+  await conversation.say(answer)
+  conversation.expectReply(opened).expectStep(Desk)
+})
+
+test('a reason in other words goes to the model, which knows what was asked', async () => {
+  await using conversation = await upToReason(call('record_return', { item: 'maidenhair fern', reason: 'damaged' }))
+  await conversation.say('It has no leaves')
+  conversation
+    .expectAsked({ step: TakeReturn, user: 'It has no leaves' })
+    .expectReply(/^Return R-1 is open: maidenhair fern, damaged\./)
+  const { flow } = await conversation.document()
+  expect(JSON.stringify(flow.memory.desk)).toContain(question)
+})
+
+const hours = 'We are here from Monday to Friday, 9 to 17.'
+
+test('a question in between leaves the return open, and its question is asked again', async () => {
+  await using conversation = await upToReason()
+  await conversation.say('What are your opening hours?')
+  conversation.expectReply(`${hours}\n\n${question}`).expectStep(Reason)
+  conversation.expectParts([{ type: 'choices', name: 'reason' }])
+  await conversation.choose('It came damaged')
+  conversation.expectReply(/^Return R-1 is open: maidenhair fern, damaged\./).expectStep(Desk)
+})
+
+test('if a model is asked in between, it gets the answer, and asks its question again', async () => {
+  await using conversation = start(['What else can I do?'])
+  await conversation.say('When are you open?')
+  conversation
+    .expectAsked({ step: Desk, user: `Returned from Hours: ${hours}` })
+    .expectReply(`${hours}\n\nWhat else can I do?`)
+    .expectStep(Desk)
 })
 
 test('an order that is not delivered is not taken back', async () => {

@@ -1,37 +1,26 @@
 /**
- * The support desk of a shop for plants and teapots: two model steps and their tools. What to look at:
+ * The support desk of a shop for plants and teapots: a model step and its tools, and two side flows. What to look at:
  *
  * - Schemas are module constants: they are built once, and their JSON Schema with them.
  * - Arguments reach a tool validated. If they are wrong, the model gets the reason, not the user.
  * - A tool returns a value (the model goes on), throws a `ToolError` (the model tries something else) or returns a
  *   transition (the conversation moves).
- * - Both steps share one memory, so the second remembers the first.
+ * - `call` remembers where the conversation was: a return (`returns.ts`) and a question in between (`Hours`) lead back.
+ * - The model words the answer about an order, and the flow puts a card with the facts beside it.
  * - `onReply` reads the answer before it counts, and may make the model answer again. With `stream` a reader of the
  *   stream has seen the answer by then, and gets a `reset`.
  * - Customers write on before they are answered. With `busy = 'queue'` each message waits for the reply to the one
  *   before it, and every one is answered.
- * - A prompt with values is a `promptTemplate`: a missing or misspelt value does not compile.
  */
-import { Flow, finish, go, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
-import { promptTemplate } from 'turnkeeper/prompt'
+import { back, call, Flow, finish, LogicStep, reply, retry, Step, ToolError, type Turn, tool } from 'turnkeeper'
+import { card } from 'turnkeeper/parts'
 import { z } from 'zod'
 import type { Order } from '../services/orders.js'
+import { memory, Reason, requireOrder, TakeReturn } from './returns.js'
 
 const OrderQuestion = z.object({
   orderNumber: z.string().regex(/^FK-\d{4}$/, 'An order number looks like FK-1042'),
 })
-
-const ReturnForm = z.object({
-  item: z.string().min(1),
-  reason: z.enum(['damaged', 'wrong item', 'changed my mind']),
-})
-
-const takeReturn = promptTemplate(`
-  Ask which item goes back and why, then call record_return.
-  Items: {{items}}
-`)
-
-const memory = 'desk'
 
 export class Desk extends Step {
   static override readonly id = 'Desk'
@@ -52,7 +41,7 @@ export class Desk extends Step {
           const { state } = requireOrder(turn, orderNumber)
           if (state !== 'delivered')
             throw new ToolError(`Order ${orderNumber} is ${state}; only delivered ones go back.`)
-          return go(TakeReturn).withState({ orderNumber }).withFeedback('The return form is open.')
+          return call(TakeReturn, { state: { orderNumber } }).withFeedback('The return form is open.')
         },
       }),
       tool({
@@ -63,41 +52,23 @@ export class Desk extends Step {
     ]
   }
 
-  override onReply(text: string) {
-    return /money back|refund.* today/i.test(text) ? retry('Never promise a refund: the accounts team decides.') : text
+  override onReply(text: string, turn: Turn) {
+    if (/money back|refund.* today/i.test(text)) return retry('Never promise a refund: the accounts team decides.')
+    const order = turn.transient.get('order') as Order | undefined
+    return order === undefined ? text : reply(text).withParts([cardOf(order)])
   }
 }
 
-export class TakeReturn extends Step<{ orderNumber: string }> {
-  static override readonly id = 'TakeReturn'
-  override readonly memory = memory
+function cardOf({ orderNumber, items, state }: Order) {
+  const rows = items.map((item): [string, string] => ['Item', item])
+  return card({ title: `Order ${orderNumber}`, rows: [['State', state], ...rows] })
+}
 
-  override initialState() {
-    return { orderNumber: '' }
-  }
-
-  override prompt(turn: Turn) {
-    const { items } = requireOrder(turn, this.state.orderNumber)
-    return takeReturn({ items: items.join('; ') })
-  }
-
-  override tools() {
-    return [
-      tool({
-        name: 'record_return',
-        description: 'Record which item of the order goes back, and why.',
-        input: ReturnForm,
-        execute: ({ item, reason }, turn) => {
-          const { orderNumber } = this.state
-          const { items } = requireOrder(turn, orderNumber)
-          if (!items.includes(item)) throw new ToolError(`The order has: ${items.join('; ')}.`)
-          const number = turn.services.orders.openReturn({ orderNumber, item, reason })
-          return go(Desk).withReply(
-            `Return ${number} is open: ${item}, ${reason}. The label is in your mail. Anything else?`,
-          )
-        },
-      }),
-    ]
+/** A question in between. What was asked before is asked again, in the same reply. */
+class Hours extends LogicStep {
+  static override readonly id = 'Hours'
+  override run() {
+    return back().withLead('We are here from Monday to Friday, 9 to 17.')
   }
 }
 
@@ -110,7 +81,11 @@ export class SupportDesk extends Flow {
   }
 
   override steps() {
-    return [Desk, TakeReturn]
+    return [Desk, TakeReturn, Reason, Hours]
+  }
+
+  override onMessage({ message }: Turn) {
+    return /opening hours|when .*\bopen\b/i.test(message) ? call(Hours) : undefined
   }
 
   /** Offered in every step of the flow. */
@@ -121,25 +96,20 @@ export class SupportDesk extends Flow {
         description: 'Find an order by its number: what is in it, and how far it is.',
         input: OrderQuestion,
         execute: ({ orderNumber }, turn) => {
-          const { items, state } = requireOrder(turn, orderNumber)
-          return { orderNumber, items, state }
+          const order = requireOrder(turn, orderNumber)
+          turn.transient.set('order', order)
+          return { ...order }
         },
       }),
       tool({
         name: 'track_parcel',
         description: 'Ask the carrier where the parcel of an order is.',
         input: OrderQuestion,
-        execute: async ({ orderNumber }, turn, call) => {
+        execute: async ({ orderNumber }, turn, { signal }) => {
           requireOrder(turn, orderNumber)
-          return { orderNumber, place: await turn.services.parcels.locate(orderNumber, call.signal) }
+          return { orderNumber, place: await turn.services.parcels.locate(orderNumber, signal) }
         },
       }),
     ]
   }
-}
-
-function requireOrder(turn: Turn, orderNumber: string): Order {
-  const order = turn.services.orders.find(orderNumber)
-  if (order === undefined) throw new ToolError(`There is no order ${orderNumber}.`)
-  return order
 }

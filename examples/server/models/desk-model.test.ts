@@ -36,7 +36,27 @@ test.each<[string, readonly (readonly [said: string, answered: string])[]]>([
         'The fern was the wrong one',
         'Return R-1 is open: maidenhair fern, wrong item. The label is in your mail. Anything else?',
       ],
+      ['When are you open?', 'We are here from Monday to Friday, 9 to 17.\n\nIs there anything else?'],
       ['No, thank you', 'Thank you for writing to Fern & Kettle. Goodbye!'],
+    ],
+  ],
+  [
+    'a return, with a button',
+    [
+      ['I return the fern of FK-1042', 'Gladly. Which item goes back, and why?'],
+      ['As I said', 'Why does the maidenhair fern go back: damaged, wrong item, or changed your mind?'],
+      [
+        'When are you open?',
+        'We are here from Monday to Friday, 9 to 17.\n\nWhy does the maidenhair fern go back: damaged, wrong item, or changed your mind?',
+      ],
+      ['It came damaged', 'Return R-1 is open: maidenhair fern, damaged. The label is in your mail. Anything else?'],
+    ],
+  ],
+  [
+    'opening hours, and then a parcel',
+    [
+      ['When are you open?', 'We are here from Monday to Friday, 9 to 17.\n\nIs there anything else?'],
+      ['FK-1057', 'Order FK-1057 is on its way: string of hearts.'],
     ],
   ],
   ['a refund', [['I want a refund', 'Refunds are decided by the accounts team within five working days.']]],

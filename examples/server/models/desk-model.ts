@@ -63,6 +63,7 @@ function answer(request: ModelRequest, message: Message | undefined): MessagePar
   if (message?.parts.some(({ type }) => type === 'image')) return say(thanksForPhoto)
   if (text.startsWith('Never promise')) return say('Refunds are decided by the accounts team within five working days.')
   if (request.tools.some(({ name }) => name === 'record_return')) return takeReturn(request, text)
+  if (text.startsWith(returned)) return say('Is there anything else?')
   const orderNumber = /\b(?:fk-?)?\d+\b/i.exec(text)?.[0].toUpperCase()
   const topic = topicOf(request.messages)
   if (/thank|bye|nothing/i.test(text)) return call(request, 'end_conversation', {})
@@ -77,11 +78,14 @@ const greeting = 'I can find an order, track a parcel or take a return. What is 
 
 const thanksForPhoto = 'Thank you for the photo. Our gardener looks at it and writes to you today. Anything else?'
 
+/** What the flow says to the model after a question in between. */
+const returned = 'Returned from '
+
 /** What the customer asked for last. */
 function topicOf(messages: readonly Message[]): 'return' | 'parcel' | 'order' | 'none' {
   for (const message of messages.toReversed()) {
-    if (message.role !== 'user') continue
     const text = textOf(message)
+    if (message.role !== 'user' || text.startsWith(returned)) continue
     if (/return|send .*back/i.test(text)) return 'return'
     if (/where|parcel|track/i.test(text)) return 'parcel'
     if (/order/i.test(text)) return 'order'
@@ -91,11 +95,12 @@ function topicOf(messages: readonly Message[]): 'return' | 'parcel' | 'order' | 
 
 function takeReturn(request: ModelRequest, text: string): MessagePart {
   const items = /^Items: (.*)$/m.exec(request.system ?? '')?.[1]?.split('; ') ?? []
-  const item = items.find((candidate) => candidate.split(' ').some((word) => text.toLowerCase().includes(word)))
+  const said = request.messages.filter(({ role }) => role === 'user').map((message) => textOf(message).toLowerCase())
+  const itemIn = (words: string) => items.find((item) => item.split(' ').some((word) => words.includes(word)))
+  const item = said.map(itemIn).findLast((found) => found !== undefined)
   const reason = reasons.find(([pattern]) => pattern.test(text))?.[1]
   if (item === undefined) return say(`Which item goes back: ${items.join(' or ')}?`)
-  if (reason === undefined) return say(`Why does the ${item} go back: damaged, wrong item, or changed your mind?`)
-  return call(request, 'record_return', { item, reason })
+  return call(request, 'record_return', reason === undefined ? { item } : { item, reason })
 }
 
 /** The answer to the result of a tool. */

@@ -1,7 +1,10 @@
 /** The list of messages, and what a screen reader announces. All text goes into the page as text, never as HTML. */
+import { elementsOf, spokenPart } from './parts.js'
+import { textElement } from './text-element.js'
 
 /** @typedef {import('./client.js').ChatTurn} ChatTurn */
-/** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement }} Place */
+/** @typedef {import('./parts.js').Answers} Answers */
+/** @typedef {{ user: HTMLLIElement, reply: HTMLLIElement, turn?: ChatTurn }} Place */
 
 /** The entries of each turn, by its ID. */
 const places = /** @type {Map<string, Place>} */ (new Map())
@@ -11,12 +14,15 @@ const places = /** @type {Map<string, Place>} */ (new Map())
  *
  * @param {HTMLOListElement} list
  * @param {readonly ChatTurn[]} turns
+ * @param {Answers} answers
  */
-export function showTurns(list, turns) {
-  const entries = turns.flatMap((turn) => entriesOf(turn))
-  // A text selection and a screen reader's position survive, unless the turns change.
-  const isSame = entries.length === list.children.length && entries.every((entry, at) => list.children[at] === entry)
-  if (!isSame) list.replaceChildren(...entries)
+export function showTurns(list, turns, answers) {
+  const shown = new Set(turns.map(({ id }) => id))
+  const entries = turns.flatMap((turn) => entriesOf(turn, answers, shown))
+  // The focus, a text selection and a screen reader's position survive, unless earlier turns change.
+  if ([...list.children].every((entry, at) => entry === entries[at]))
+    list.append(...entries.slice(list.children.length))
+  else list.replaceChildren(...entries)
 }
 
 /** Keeps the newest text in sight while the page grows, unless the reader has scrolled up. */
@@ -35,16 +41,44 @@ export function followEnd() {
   }).observe(document.body)
 }
 
-/** @param {ChatTurn} turn */
-function entriesOf(turn) {
-  const { user, reply } = places.get(turn.id) ?? addPlace(turn)
+/**
+ * @param {ChatTurn} turn
+ * @param {Answers} answers
+ * @param {ReadonlySet<string>} shown
+ */
+function entriesOf(turn, answers, shown) {
+  const place = places.get(turn.id) ?? takeOver(turn, shown) ?? addPlace(turn)
+  const { user, reply } = place
   reply.className = turn.status
   setText(reply, '.who', whoAnswers(turn))
   setText(reply, '.text', textOf(turn))
   if (turn.file !== undefined && reply.querySelector('.file') === null) reply.append(elementOf(turn.file))
+  if (turn.parts !== undefined && place.turn?.parts === undefined) {
+    reply.append(...turn.parts.flatMap((part) => elementsOf(part, answers)))
+  }
+  place.turn = turn
   // A conversation may begin with the flow's greeting, an event comes without a message, and a flow may stay silent.
   const hasMessage = turn.message !== '' || turn.attachments.length > 0
   return [...(hasMessage ? [user] : []), ...(isSilent(turn) ? [] : [reply])]
+}
+
+/**
+ * The entries of the page's own turn, if this is the stored copy that replaces it: a form that the user is filling in
+ * stays as it is.
+ *
+ * @param {ChatTurn} turn
+ * @param {ReadonlySet<string>} shown
+ */
+function takeOver({ id, message, text, parts }, shown) {
+  for (const [own, place] of places) {
+    const { turn } = place
+    const isSame = turn?.message === message && turn.text === text
+    if (shown.has(own) || !isSame || JSON.stringify(turn.parts) !== JSON.stringify(parts)) continue
+    places.delete(own)
+    places.set(id, place)
+    return place
+  }
+  return undefined
 }
 
 /**
@@ -71,9 +105,10 @@ function whoAnswers({ status, event }) {
  * @param {ChatTurn} turn
  */
 export function spoken(turn) {
-  const { file } = turn
+  const { file, parts = [] } = turn
   if (isSilent(turn)) return ''
-  return file === undefined ? `${whoAnswers(turn)}: ${textOf(turn)}` : `The desk sent a file: ${file.type}.`
+  const reply = file === undefined ? `${whoAnswers(turn)}: ${textOf(turn)}` : `The desk sent a file: ${file.type}.`
+  return reply + parts.map(spokenPart).join('')
 }
 
 /**
@@ -89,7 +124,10 @@ function textOf({ status, text, failure }) {
   return text
 }
 
-/** @param {ChatTurn} turn */
+/**
+ * @param {ChatTurn} turn
+ * @returns {Place}
+ */
 function addPlace({ id, message, attachments }) {
   const place = { user: entry('You', message), reply: entry('Desk', '') }
   place.user.className = 'user'
@@ -108,10 +146,9 @@ function addPlace({ id, message, attachments }) {
 function entry(who, text) {
   const item = document.createElement('li')
   for (const [className, content] of Object.entries({ who, text })) {
-    const part = document.createElement('p')
-    part.className = className
-    part.textContent = content
-    item.append(part)
+    const line = textElement('p', content)
+    line.className = className
+    item.append(line)
   }
   return item
 }
@@ -122,8 +159,8 @@ function entry(who, text) {
  * @param {string} text
  */
 function setText(item, selector, text) {
-  const part = item.querySelector(selector)
-  if (part !== null && part.textContent !== text) part.textContent = text
+  const line = item.querySelector(selector)
+  if (line !== null && line.textContent !== text) line.textContent = text
 }
 
 /** @param {Blob} file */
@@ -139,10 +176,9 @@ function elementOf(file) {
  * @param {Blob} file
  */
 function download(address, { type, size }) {
-  const link = document.createElement('a')
+  const link = textElement('a', `Save the reply (${type}, ${size} bytes)`)
   link.href = address
   link.download = 'reply'
-  link.textContent = `Save the reply (${type}, ${size} bytes)`
   return link
 }
 

@@ -8,11 +8,16 @@
  * - A turn that fails does not end the conversation. After the same failure twice in a row, in a session that goes on,
  *   the page offers a new conversation.
  * - A reply that an outside event caused shows who spoke.
+ * - A reply may carry buttons, cards, forms and files (`parts.js`). A button sends its label, with the choice beside it; a
+ *   form is an event of the user.
  * - A screen reader gets a reply once, when it is whole, and not piece by piece.
  */
 import { createChat } from './client.js'
 import { followEnd, showTurns, spoken } from './conversation.js'
+import { keepNewest } from './parts.js'
 import { photosOf } from './photo.js'
+import { sendForm } from './send-form.js'
+import { textElement } from './text-element.js'
 
 /** @typedef {import('./conversation.js').ChatTurn} ChatTurn */
 /** @typedef {import('./client.js').ChatState} ChatState */
@@ -28,13 +33,29 @@ const stop = find('stop', HTMLButtonElement)
 const tryAgain = find('try-again', HTMLButtonElement)
 const startAgain = find('start-again', HTMLButtonElement)
 
+// Another flow of the server: `/?flow=VisitReport`.
+const flow = new URLSearchParams(location.search).get('flow') ?? 'SupportDesk'
 const chat = createChat({
   url: 'ai',
-  flow: document.body.dataset.flow ?? '',
+  flow,
   storage: sessionStorage,
   // What a colleague or the clock says shows without a reload.
   refreshEveryMs: 5_000,
 })
+/** @type {import('./parts.js').Answers} */
+const answers = {
+  choose(label, choice) {
+    say('The desk is thinking.')
+    void chat.send(label, { choice }).then(settle)
+    input.focus()
+  },
+  async fillIn(name, payload) {
+    const problem = await sendForm(chat, flow, name, payload)
+    const wrong = conversation.querySelector('li:last-child [aria-invalid]')
+    if (problem === '') (wrong instanceof HTMLElement ? wrong : input).focus()
+    return problem
+  },
+}
 /** The attachments of the next message. */
 let photos = /** @type {import('./client.js').ChatAttachment[]} */ ([])
 /** The ID of the newest event that a screen reader has got. */
@@ -85,6 +106,7 @@ startAgain.addEventListener('click', () => {
   input.focus()
 })
 
+if (flow !== 'SupportDesk') document.querySelector('header')?.replaceChildren(textElement('h1', flow))
 followEnd()
 show(chat.state)
 void goOn()
@@ -103,7 +125,8 @@ async function goOn() {
 
 /** @param {ChatState} state */
 function show({ turns, isBusy, isStuck }) {
-  showTurns(conversation, turns)
+  showTurns(conversation, turns, answers)
+  keepNewest(conversation, isBusy)
   announceEvent(turns.at(-1))
   conversation.setAttribute('aria-busy', String(isBusy))
   // A button that is disabled loses the focus to nothing.
@@ -126,9 +149,7 @@ function announceEvent(turn) {
 /** @param {ChatTurn} turn */
 function settle(turn) {
   if (turn.status === 'unanswered' || turn.status === 'stopped') say(noticeOf(chat.state))
-  const line = document.createElement('p')
-  line.textContent = spoken(turn)
-  spokenReply.replaceChildren(line)
+  spokenReply.replaceChildren(textElement('p', spoken(turn)))
 }
 
 /** @param {ChatState} state */

@@ -14,5 +14,7 @@ declare module 'turnkeeper' {
     readonly deskModel?: ModelSelection
     readonly orders: Orders
     readonly parcels: Parcels
+    /** The absolute address of the visit report as a PDF. Default: on this machine, at port 3000. */
+    readonly reportAddress?: (title: string) => string
   }
 }
