@@ -97,14 +97,13 @@ export function messagesOf({ flow }: SessionDocument, namespace: string): readon
 }
 
 /**
- * Whether the stored document is the turn's session, still running, with the same layout and flow version.
+ * Whether the stored document is the turn's session, still running, with the same flow version.
  */
 function isSameSession(stored: SessionDocument, committed: SessionDocument): boolean {
   return (
     stored.runStatus === 'running' &&
     stored.createdAt === committed.createdAt &&
     stored.owner === committed.owner &&
-    stored.version === committed.version &&
     stored.flow.name === committed.flow.name &&
     stored.flow.version === committed.flow.version
   )

@@ -45,12 +45,12 @@ import { executeDelete } from './sessions/remove-session.js'
 import type { ListSessionsQuery, RemovedSessions, SweepOptions } from './sessions/session-options.js'
 import { sweep } from './sessions/sweep.js'
 import { TurnStream } from './stream/turn-stream.js'
-import type { LateParts } from './turn/events/late-parts.js'
+import type { LateCode } from './turn/events/late-code.js'
 import { executeTurn } from './turn/execute-turn.js'
 import type * as Waiting from './waiting/index.js'
 import { warnInProduction } from './warn-in-production.js'
 
-const loadWaiting = (): Promise<LateParts & typeof Waiting> => import('./waiting/index.js')
+const loadWaiting = (): Promise<LateCode & typeof Waiting> => import('./waiting/index.js')
 
 /**
  * Runs registered flows, one user turn at a time, over durable sessions.

@@ -1,5 +1,20 @@
 import { expectTypeOf, test } from 'vitest'
-import { finish, go, HttpContentType, LogicStep, reply, retry, Step, stay, type Transition } from '../index.js'
+import {
+  back,
+  call,
+  Flow,
+  finish,
+  go,
+  HttpContentType,
+  LogicStep,
+  reply,
+  retry,
+  Step,
+  stay,
+  type Transition,
+  type Turn,
+} from '../index.js'
+import { choices } from '../parts/index.js'
 
 class Confirm extends Step<{ name: string; address: { city: string } }> {}
 class Bare extends LogicStep {
@@ -73,4 +88,46 @@ test('a wrong target or content does not compile', () => {
   retry()
   // @ts-expect-error read-only
   reply('a').fields = {}
+})
+
+test('call takes a step, a flow or an ID, and a state of what it enters', () => {
+  class Address extends Flow {
+    override steps() {
+      return [Confirm]
+    }
+  }
+  call(Confirm, { state: { name: 'Ada' } }).withState({ name: 'Grace' })
+  call(Address)
+  call('Address', { state: { anything: ['goes'] } })
+  // @ts-expect-error a wrong key
+  call(Confirm, { state: { nickname: 'Ada' } })
+  // @ts-expect-error still a wrong key
+  call(Confirm).withLead('a').withParts([]).withState({ nickname: 'Ada' })
+  // @ts-expect-error no other options
+  call(Confirm, { reply: 'a' })
+  // @ts-expect-error neither a step nor a flow
+  call(Date)
+  // @ts-expect-error an object of a step
+  call(new Bare())
+  // @ts-expect-error a flow is called, and not gone to
+  go(Address)
+  expectTypeOf(call(Confirm)).toExtend<Transition>()
+  expectTypeOf(call(Confirm)).not.toBeAny()
+})
+
+test('back takes any value, and the caller must check it', () => {
+  expectTypeOf([back(), back(7), back({ price: 1 })] as const).toExtend<readonly Transition[]>()
+  expectTypeOf<NonNullable<Turn['returned']>['value']>().toBeUnknown()
+  expectTypeOf<Turn['choice']>().toEqualTypeOf<{ readonly name: string; readonly value: string } | undefined>()
+})
+
+test('a lead is a text, and parts are made by builders', () => {
+  const size = choices('size', [{ value: 's', label: 'Small' }])
+  back().withLead('a').withReply('b').withParts([size])
+  // @ts-expect-error a lead is a text
+  back().withLead({ a: 1 })
+  // @ts-expect-error a list
+  reply('a').withParts(size)
+  // @ts-expect-error an unknown kind of part
+  reply('a').withParts([{ type: 'html', html: '<b>' }])
 })

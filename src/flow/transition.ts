@@ -174,7 +174,8 @@ export class Transition<State = unknown> {
 
   /**
    * Adds parts to the reply: buttons, cards, forms, files. Its text must say enough for clients that show only text.
-   * After `stay` they are sent only if the feedback answers the user.
+   * After `stay` they are sent only if the feedback answers the user. With `withLead` alone they go into the reply that
+   * follows, except `choices`.
    *
    * @param parts - Made with `turnkeeper/parts`: at most 8, of 16 KiB as JSON, with at most one `choices`.
    * @throws `FlowCodeError` for anything else, without a text, and for a reply of bytes.
@@ -185,8 +186,8 @@ export class Transition<State = unknown> {
    */
   withParts(parts: readonly ReplyPart[]): Transition<State> {
     refuseModifier(this.fields.kind, 'withParts')
-    if (!Array.isArray(parts) || !parts.every(isReplyPart)) {
-      throw flowCodeError('withParts needs a list of parts made with turnkeeper/parts.')
+    if (!Array.isArray(parts) || ![...parts].every(isReplyPart)) {
+      throw flowCodeError('withParts needs parts made with turnkeeper/parts.')
     }
     checkParts(parts)
     return this.#with({ parts: Object.freeze([...parts]) })
@@ -202,10 +203,10 @@ export class Transition<State = unknown> {
   }
 
   #checked(): this {
-    const { encoding, reply, feedback, kind, parts } = this.fields
+    const { encoding, reply, feedback, kind, lead, parts } = this.fields
     if (encoding === 'base64' && reply !== undefined) checkBase64(reply)
     if (parts === undefined) return this
-    const text = kind === 'stay' ? feedback : reply
+    const text = kind === 'stay' ? feedback : (reply ?? lead)
     if (text === undefined || text.trim() === '') {
       throw flowCodeError('Parts need a reply with a text, for clients that show no parts.')
     }
@@ -232,7 +233,9 @@ export function checkBase64(reply: string): void {
 export function checkParts(parts: readonly ReplyPart[]): void {
   const lists = parts.filter(({ type }) => type === 'choices').length
   if (parts.length > maxParts || lists > 1 || jsonSize(parts) > maxPartBytes) {
-    throw flowCodeError(`A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes of them, and one choices.`)
+    throw flowCodeError(
+      `A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes of parts, and one list of choices.`,
+    )
   }
 }
 
@@ -276,7 +279,8 @@ export function call<Target extends StepTarget | FlowTarget | string>(
     throw flowCodeError(`call needs a step class, a flow class or an ID; got ${shownValue(target)}.`)
   }
   const transition = new Transition<StateOf<Target>>({ kind: 'call', target })
-  const { state } = Object(options) as typeof options
+  const { state, ...unknown } = Object(options) as typeof options
+  if (Object.keys(unknown).length > 0) throw flowCodeError('The second argument of call must be { state }.')
   return state === undefined ? transition : transition.withState(state)
 }
 

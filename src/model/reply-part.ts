@@ -27,9 +27,6 @@ export type ReplyPart =
   /** Data for a component of the application's own pages. */
   | { readonly type: 'custom'; readonly name: string; readonly data: JsonValue }
 
-/** A list to choose from. */
-export type ChoicesPart = Extract<ReplyPart, { readonly type: 'choices' }>
-
 /** Parts in one reply. */
 export const maxParts: number = 8
 

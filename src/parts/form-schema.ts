@@ -1,17 +1,45 @@
 /** The schemas that a `form` may have: MCP's elicitation, 2025-06-18, "Requested Schema". */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { isPlainObject, type JsonObject } from '../util/json.js'
+import { shownName } from '../util/shown-name.js'
 import { shownValue } from '../util/shown-value.js'
 
-/** By the type of a field: what it may say, beside its type, title, description and default. */
-const keywords: Readonly<Record<string, readonly string[]>> = {
-  string: ['minLength', 'maxLength', 'format', 'enum', 'enumNames'],
-  number: ['minimum', 'maximum'],
-  integer: ['minimum', 'maximum'],
-  boolean: [],
+/** What a keyword may hold. */
+interface Kind {
+  readonly is: (value: unknown) => boolean
+  readonly named: string
 }
-const common = ['type', 'title', 'description', 'default']
-const ofObject = ['$schema', 'type', 'title', 'description', 'properties', 'required', 'additionalProperties']
+
+const text: Kind = { is: (value) => typeof value === 'string', named: 'a text' }
+const number: Kind = { is: (value) => typeof value === 'number', named: 'a number' }
+const integer: Kind = { is: Number.isInteger, named: 'a whole number' }
+const flag: Kind = { is: (value) => typeof value === 'boolean', named: 'true or false' }
+const texts: Kind = { is: (value) => Array.isArray(value) && value.every(text.is), named: 'a list of texts' }
+const someTexts: Kind = {
+  is: (value) => texts.is(value) && (value as readonly unknown[]).length > 0,
+  named: 'a list of texts that is not empty',
+}
+const formats: readonly unknown[] = ['email', 'uri', 'date', 'date-time']
+const format: Kind = { is: (value) => formats.includes(value), named: `one of ${formats.join(', ')}` }
+
+type Keywords = Readonly<Record<string, Kind>>
+
+const words: Keywords = { type: text, title: text, description: text }
+const bounds: Keywords = { minimum: number, maximum: number }
+const lengths: Keywords = { minLength: integer, maxLength: integer }
+const ofObject: Keywords = {
+  ...{ $schema: text, ...words },
+  properties: { is: isPlainObject, named: 'an object' },
+  required: texts,
+  additionalProperties: flag,
+}
+/** The keywords of each type of field. */
+const ofField: ReadonlyMap<unknown, Keywords> = new Map([
+  ['string', { ...words, default: text, ...lengths, format, enum: someTexts, enumNames: texts }],
+  ['number', { ...words, default: number, ...bounds }],
+  ['integer', { ...words, default: integer, ...bounds }],
+  ['boolean', { ...words, default: flag }],
+])
 
 /**
  * Checks a schema.
@@ -26,29 +54,45 @@ export function checkFormSchema(schema: JsonObject): readonly string[] {
   checkKeywords('its schema', schema, ofObject)
   const fields = Object.keys(schema.properties)
   if (fields.length === 0) throw flowCodeError('form needs a schema with at least one property.')
-  for (const [name, field] of Object.entries(schema.properties)) checkField(name, field)
+  for (const [name, field] of Object.entries(schema.properties)) checkField(`the field '${shownName(name)}'`, field)
   const { required = [] } = schema
-  if (!Array.isArray(required) || !required.every((name) => fields.includes(name as string))) {
-    throw flowCodeError('form: required must list properties of its schema.')
-  }
-  return fields
+  if ((required as readonly string[]).every((name) => fields.includes(name))) return fields
+  throw flowCodeError('form: required must list properties of its schema.')
 }
 
-function checkField(name: string, field: unknown): void {
-  const allowed = isPlainObject(field) ? keywords[String(field.type)] : undefined
+function checkField(owner: string, field: unknown): void {
+  const allowed = isPlainObject(field) ? ofField.get(field.type) : undefined
   if (allowed === undefined) {
-    throw flowCodeError(
-      `form: the field '${name}' must have the type ${Object.keys(keywords).join(', ')}; got ${shownValue(field)}.`,
-    )
+    const types = [...ofField.keys()].join(', ')
+    throw flowCodeError(`form: ${owner} must have the type ${types}; got ${shownValue(field)}.`)
   }
-  checkKeywords(`the field '${name}'`, field as object, [...common, ...allowed])
-  const { enum: values } = field as { readonly enum?: unknown }
-  if (values === undefined || (Array.isArray(values) && values.every((one) => typeof one === 'string'))) return
-  throw flowCodeError(`form: the enum of the field '${name}' must be a list of texts.`)
+  const { enum: values, enumNames: names } = field as Readonly<Record<string, readonly unknown[] | undefined>>
+  checkKeywords(owner, field as object, allowed)
+  if (names === undefined || names.length === values?.length) return
+  throw flowCodeError(`form: ${owner} needs one of its enumNames for each of its enum.`)
 }
 
-function checkKeywords(owner: string, schema: object, allowed: readonly string[]): void {
-  const unknown = Object.keys(schema).find((keyword) => !allowed.includes(keyword))
-  if (unknown === undefined) return
-  throw flowCodeError(`form: ${owner} may not have '${unknown}'. Allowed: ${allowed.join(', ')}.`)
+function checkKeywords(owner: string, schema: object, allowed: Keywords): void {
+  for (const [keyword, value] of Object.entries(schema)) {
+    const kind = Object.hasOwn(allowed, keyword) ? allowed[keyword] : undefined
+    if (kind === undefined) {
+      throw flowCodeError(
+        `form: ${owner} may not have '${shownName(keyword)}'. Allowed: ${Object.keys(allowed).join(', ')}.`,
+      )
+    }
+    if (!kind.is(value))
+      throw flowCodeError(`form: ${keyword} of ${owner} must be ${kind.named}; got ${shownValue(value)}.`)
+  }
+}
+
+/** A schema without the `pattern` of its fields, as schema libraries write it: a page would run it on what users type. */
+export function withoutPatterns(schema: JsonObject): JsonObject {
+  const { properties } = Object(schema) as JsonObject
+  if (!isPlainObject(properties)) return schema
+  const fields = Object.entries(properties).map(([name, field]) => {
+    if (!isPlainObject(field)) return [name, field]
+    const { pattern: _pattern, ...rest } = field
+    return [name, rest]
+  })
+  return { ...schema, properties: Object.fromEntries(fields) as JsonObject }
 }

@@ -1,10 +1,11 @@
 /** The builders of parts. Each checks its part at once, so that the error names the line that made it. */
 import { flowCodeError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
 import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
-import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue } from '../util/json.js'
+import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue, utf8Length } from '../util/json.js'
 import { isMediaType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'
-import { checkFormSchema } from './form-schema.js'
+import { checkFormSchema, withoutPatterns } from './form-schema.js'
 
 type Part<Type extends ReplyPart['type']> = Extract<ReplyPart, { readonly type: Type }>
 
@@ -15,10 +16,11 @@ const customName = /^[A-Za-z][\w.-]{0,63}$/
 const takenNames: readonly string[] = ['choices', 'card', 'form', 'file', 'reset']
 
 /**
- * A list to choose from: buttons. `turn.choice` tells which option the next message chose.
+ * A list to choose from: buttons. `turn.choice` is the option that the next message chose.
  *
  * @param name - What is chosen: 1 to 200 characters.
- * @param options - At least one. Values and labels are not empty, and no two are the same.
+ * @param options - At least one. Values, of at most 200 characters, and labels are not empty, and no two are the same. None
+ * is the number of another option, which a text channel shows.
  * @throws `FlowCodeError`
  * @example
  * ```ts
@@ -31,23 +33,27 @@ export function choices(
   name: string,
   options: readonly { readonly value: string; readonly label: string }[],
 ): Part<'choices'> {
-  checkText('choices', 'name', name, maxNameLength)
-  if (!Array.isArray(options) || options.length === 0) {
-    throw flowCodeError(`choices needs a list of options; got ${shownValue(options)}.`)
-  }
-  const values = new Set<string>()
-  const labels = new Set<string>()
-  const copied = options.map((option: unknown, index) => {
-    const { value, label } = Object(option) as { readonly value?: unknown; readonly label?: unknown }
-    const checked = {
-      value: checkText('choices', `options[${index}].value`, value, maxNameLength),
-      label: checkText('choices', `options[${index}].label`, label),
+  return made('choices', () => {
+    checkText('choices', 'name', name, maxNameLength)
+    if (!Array.isArray(options) || options.length === 0) {
+      throw flowCodeError(`choices needs a list of at least one option; got ${shownValue(options)}.`)
     }
-    addOnce(values, checked.value, 'value', checked.value)
-    addOnce(labels, comparable(checked.label), 'label', checked.label)
-    return checked
+    const values = new Set<string>()
+    const labels = new Set<string>()
+    // Unlike `map`, this does not skip holes.
+    const copied = Array.from(options, (option: unknown, index) => {
+      const { value, label } = Object(option) as { readonly value?: unknown; readonly label?: unknown }
+      const checked = {
+        value: checkText('choices', `options[${index}].value`, value, maxNameLength),
+        label: checkText('choices', `options[${index}].label`, label),
+      }
+      addOnce(values, checked.value, 'value', checked.value)
+      addOnce(labels, comparable(checked.label), 'label', checked.label)
+      return checked
+    })
+    checkDistinct(copied)
+    return { name, options: copied }
   })
-  return finished({ type: 'choices', name, options: copied })
 }
 
 /**
@@ -59,21 +65,21 @@ export function choices(
  * return reply('Here is your order.').withParts([card({ title: 'Order 4711', rows: [['Status', 'on its way']] })])
  * ```
  */
-export function card({
-  title,
-  rows,
-}: {
+export function card(part: {
   readonly title: string
   readonly rows: readonly (readonly [string, string])[]
 }): Part<'card'> {
-  checkText('card', 'title', title)
-  if (!Array.isArray(rows)) throw flowCodeError(`card needs a list of rows; got ${shownValue(rows)}.`)
-  const copied = rows.map((row: unknown, index): [string, string] => {
-    const [label, value, ...more] = Array.isArray(row) ? row : []
-    if (typeof label === 'string' && typeof value === 'string' && more.length === 0) return [label, value]
-    throw flowCodeError(`card needs rows of two texts; got ${shownValue(row)} as rows[${index}].`)
+  return made('card', () => {
+    const { title, rows } = Object(part) as typeof part
+    checkText('card', 'title', title)
+    if (!Array.isArray(rows)) throw flowCodeError(`card needs a list of rows; got ${shownValue(rows)}.`)
+    const copied = Array.from(rows, (row: unknown, index): [string, string] => {
+      const [label, value, ...more] = Array.isArray(row) ? row : []
+      if (typeof label === 'string' && typeof value === 'string' && more.length === 0) return [label, value]
+      throw flowCodeError(`card needs rows of two texts, a label and a value; rows[${index}] is not one.`)
+    })
+    return { title, rows: copied }
   })
-  return finished({ type: 'card', title, rows: copied })
 }
 
 /**
@@ -81,7 +87,7 @@ export function card({
  * `event({ name, byUser: true, input })`.
  *
  * @param part - `schema`: a JSON Schema of type `object` whose properties are texts, numbers or booleans (what MCP
- * allows in an elicitation). `values`: what the fields hold at first. `errors`: what is wrong, by field. Both default
+ * allows in an elicitation), such as `z.toJSONSchema` makes; each `pattern` is left out. `values`: what the fields hold at first. `errors`: what is wrong, by field. Both default
  * to nothing.
  * @throws `FlowCodeError`
  * @example
@@ -89,29 +95,28 @@ export function card({
  * form({ name: 'address', schema: { type: 'object', properties: { town: { type: 'string' } }, required: ['town'] } })
  * ```
  */
-export function form({
-  name,
-  schema,
-  values,
-  errors,
-}: {
+export function form(part: {
   readonly name: string
-  readonly schema: JsonObject
+  readonly schema: object
   readonly values?: JsonObject
   readonly errors?: Readonly<Record<string, string>>
 }): Part<'form'> {
-  checkText('form', 'name', name, maxNameLength)
-  const copied = plain('form', 'schema', schema) as JsonObject
-  const fields = checkFormSchema(copied)
-  const filled = values === undefined ? undefined : byField('values', values, fields)
-  const wrong = errors === undefined ? undefined : byField('errors', errors, fields)
-  for (const [field, text] of Object.entries(wrong ?? {})) checkText('form', `errors.${field}`, text)
-  return finished({
-    type: 'form',
-    name,
-    schema: copied,
-    ...(filled && { values: filled }),
-    ...(wrong && { errors: wrong as Record<string, string> }),
+  return made('form', () => {
+    const { name, schema, values, errors } = Object(part) as typeof part
+    checkText('form', 'name', name, maxNameLength)
+    const copied = withoutPatterns(plain('form', 'schema', schema) as JsonObject)
+    const fields = checkFormSchema(copied)
+    const filled = values === undefined ? undefined : byField('values', values, fields)
+    const wrong = errors === undefined ? undefined : byField('errors', errors, fields)
+    const nested = Object.entries(filled ?? {}).find(([, value]) => typeof value === 'object')
+    if (nested) throw flowCodeError(`form needs values.${nested[0]}: a text, a number, true or false.`)
+    for (const [field, text] of Object.entries(wrong ?? {})) checkText('form', `errors.${field}`, text)
+    return {
+      name,
+      schema: copied,
+      ...(filled && { values: filled }),
+      ...(wrong && { errors: wrong as Record<string, string> }),
+    }
   })
 }
 
@@ -126,20 +131,15 @@ export function form({
  * file({ name: 'invoice.pdf', mediaType: 'application/pdf', url: 'https://files.example.com/i/4711' })
  * ```
  */
-export function file({
-  name,
-  mediaType,
-  url,
-}: {
-  readonly name: string
-  readonly mediaType: string
-  readonly url: string
-}): Part<'file'> {
-  checkText('file', 'name', name, maxNameLength)
-  if (typeof mediaType !== 'string' || !isMediaType(mediaType)) {
-    throw flowCodeError(`file needs a mediaType like 'application/pdf'; got ${shownValue(mediaType)}.`)
-  }
-  return finished({ type: 'file', name, mediaType, url: webAddress(url) })
+export function file(part: { readonly name: string; readonly mediaType: string; readonly url: string }): Part<'file'> {
+  return made('file', () => {
+    const { name, mediaType, url } = Object(part) as typeof part
+    checkText('file', 'name', name, maxNameLength)
+    if (typeof mediaType !== 'string' || !isMediaType(mediaType)) {
+      throw flowCodeError(`file needs a mediaType like 'application/pdf'; got ${shownValue(mediaType)}.`)
+    }
+    return { name, mediaType, url: webAddress(url) }
+  })
 }
 
 /**
@@ -155,12 +155,14 @@ export function file({
  * ```
  */
 export function custom(name: string, data: JsonValue): Part<'custom'> {
-  if (typeof name !== 'string' || !customName.test(name) || takenNames.includes(name)) {
-    throw flowCodeError(
-      `custom needs a name of letters, digits, '.', '_' and '-', other than ${takenNames.join(', ')}; got ${shownValue(name)}.`,
-    )
-  }
-  return finished({ type: 'custom', name, data: plain('custom', 'data', data) })
+  return made('custom', () => {
+    if (typeof name !== 'string' || !customName.test(name) || takenNames.includes(name)) {
+      throw flowCodeError(
+        `custom needs a name of letters, digits, '.', '_' and '-', other than ${takenNames.join(', ')}; got ${shownValue(name)}.`,
+      )
+    }
+    return { name, data: plain('custom', 'data', data) }
+  })
 }
 
 /**
@@ -179,10 +181,17 @@ export function textOf(text: string, parts: readonly ReplyPart[] = []): string {
   return [text, ...options.map(({ label }, index) => `${index + 1}. ${label}`)].join('\n')
 }
 
-function finished<Made extends ReplyPart>(part: Made): Made {
-  const bytes = new TextEncoder().encode(JSON.stringify(part)).length
+function made<Type extends ReplyPart['type']>(type: Type, fields: () => Omit<Part<Type>, 'type'>): Part<Type> {
+  let part: Part<Type>
+  try {
+    part = { type, ...fields() } as Part<Type>
+  } catch (error) {
+    // A getter or a proxy may throw.
+    throw FlowError.isInstance(error) ? error : flowCodeError(`${type} cannot read its arguments.`, error)
+  }
+  const bytes = utf8Length(JSON.stringify(part))
   if (bytes <= maxPartBytes) return deepFreeze(markPart(part))
-  throw flowCodeError(`${part.type}: a part may have at most ${maxPartBytes} bytes as JSON; this one has ${bytes}.`)
+  throw flowCodeError(`${type}: a part may have at most ${maxPartBytes} bytes as JSON; this one has ${bytes}.`)
 }
 
 function checkText(builder: string, field: string, text: unknown, maxLength = maxPartBytes): string {
@@ -194,6 +203,21 @@ function checkText(builder: string, field: string, text: unknown, maxLength = ma
 /** A label as `turn.choice` compares it. */
 function comparable(label: string): string {
   return label.toLowerCase().replace(/\s+/g, '')
+}
+
+/** A text channel shows numbers and labels: neither may be the value or the label of another option. */
+function checkDistinct(options: readonly { readonly value: string; readonly label: string }[]): void {
+  const owners = new Map(options.map((one, index) => [String(index + 1), one]))
+  const checkOwner = (text: string, one: (typeof options)[number]): void => {
+    const { label } = owners.get(text) ?? one
+    if (label === one.label) return
+    throw flowCodeError(`choices: the value or the label of '${one.label}' is the number or the label of '${label}'.`)
+  }
+  for (const one of options) {
+    checkOwner(comparable(one.label), one)
+    owners.set(comparable(one.label), one)
+  }
+  for (const one of options) checkOwner(comparable(one.value), one)
 }
 
 function addOnce(known: Set<string>, key: string, field: string, shown: string): void {

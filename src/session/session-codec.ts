@@ -162,7 +162,7 @@ const checkFlow = fields({
     fields({
       state: object,
       model: optional(fields({ provider: text, name: text })),
-      choices: optional(fields({ turn: count, name, options: listOf(fields({ value: name, label: name })) })),
+      choices: optional(fields({ turn: count, name, options: listOf(fields({ value: name, label: text })) })),
     }),
   ),
   memory: mapOf(fields({ messages: sharedListOf(checkMessage) })),

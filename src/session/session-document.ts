@@ -146,10 +146,10 @@ export interface SessionDocument {
     >
     /** By namespace: the messages, oldest first. The lists and the messages are frozen. */
     readonly memory: Readonly<Record<string, { readonly messages: readonly StoredMessage[] }>>
-    /** The last steps that were entered, oldest first; at most 20. */
+    /** The last steps that were entered or returned to, oldest first; at most 20. */
     readonly sequence: readonly {
       readonly step: string
-      /** How many calls were open when it was entered. */
+      /** How many calls were open then. */
       readonly level: number
     }[]
   }

@@ -66,7 +66,9 @@ describe('an event of a step below the current one', () => {
     expect([await closed.send('close'), closed.last().response.completed]).toEqual(['Closed.', true])
     const own = await waiting(() => [on('home', () => reply('Not yet.'))])
     expect(await own.send('home')).toBe('Not yet.')
-    expect(await own.send('lost')).toBe("FLOW_ERROR: Event 'lost' returned back() from execute, but it was not called.")
+    expect(await own.send('lost')).toBe(
+      "FLOW_ERROR: Event 'lost' returned back(), but a hook or an event of the outer flow leaves all calls. Return go(...) instead.",
+    )
   })
 
   test('sees its own step and entry, sets its own timers, and seals tickets for them', async () => {

@@ -400,7 +400,7 @@ describe('refused', () => {
   test('back() with nothing to return to, of a step and of the outer flow', async () => {
     const Lost = step('Lost', (turn) => (turn.entered ? reply('?') : back()))
     expect(await refused([Lost], 'x')).toEqual([
-      "FLOW_ERROR: Step 'Lost' returned back() from run, but it was not called.",
+      "FLOW_ERROR: Step 'Lost' returned back(), but it was not called. Return go(...) instead.",
       'Lost',
     ])
     const outer = flow('Shop', [Chat, flow('Inner', [step('One')])], {
@@ -409,7 +409,9 @@ describe('refused', () => {
     const { say, open } = talk(outer, { onTurnError: 'rollback' })
     await say('hello')
     await say('call Inner')
-    expect(await say('back')).toBe("FLOW_ERROR: Flow 'Shop' returned back() from onMessage, but it was not called.")
+    expect(await say('back')).toBe(
+      "FLOW_ERROR: Flow 'Shop' returned back(), but a hook or an event of the outer flow leaves all calls. Return go(...) instead.",
+    )
     expect(await open()).toBe('Chat > Inner/One')
   })
 

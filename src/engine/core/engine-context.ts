@@ -86,7 +86,7 @@ export interface EngineContext extends ModelSettings {
   readonly schedule: FlowEngineOptions['schedule']
   /** By session: functions that stop the timer that wakes it. See `waiting/wake-by-timer.ts`. */
   readonly wakeTimers: Map<string, () => void>
-  /** Loads `waiting/index.ts`. Its types are in `turn/events/late-parts.ts`. */
+  /** Loads `waiting/index.ts`. Its types are in `turn/events/late-code.ts`. */
   readonly loadWaiting: () => Promise<unknown>
   /** `undefined` if owners have no budget. */
   readonly ownerBudgets: OwnerBudgets | undefined

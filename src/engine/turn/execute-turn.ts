@@ -15,7 +15,7 @@ import { checkConfig, checkInputNames, checkSessionId, checkTurnInput } from '..
 import { turnWait } from '../lock/lock-waits.js'
 import type { TurnStream } from '../stream/turn-stream.js'
 import { TurnControl } from './control/turn-control.js'
-import { lateParts } from './events/late-parts.js'
+import { lateCode } from './events/late-code.js'
 import { runTurn } from './run-turn.js'
 
 /**
@@ -95,7 +95,7 @@ function refusal(
 /** Runs a turn, and the turn of an event again after a conflict: see `events/run-to-commit.ts`. */
 function runToEnd(control: TurnControl): Promise<TurnOutcome> {
   if (control.input.event === undefined) return runInOrder(control)
-  return lateParts(control.engine).then(({ runToCommit }) => runToCommit(control, runInOrder))
+  return lateCode(control.engine).then(({ runToCommit }) => runToCommit(control, runInOrder))
 }
 
 /** Runs a turn after earlier ones, unless it is a repeat whose answer is found before it asks for the lock. */

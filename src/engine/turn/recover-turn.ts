@@ -7,7 +7,7 @@ import { callFlowCode } from './control/flow-code-failure.js'
 import type { TurnControl } from './control/turn-control.js'
 import { attachSteps } from './draft/collect-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
-import { loadLateParts } from './events/late-parts.js'
+import { loadLate } from './events/late-code.js'
 import { runStepsAfterError, transitionOf } from './steps/run-steps.js'
 import { TurnView } from './steps/turn-view.js'
 
@@ -40,7 +40,7 @@ export async function recoverTurn(control: TurnControl, failed: TurnDraft, throw
   control.mayBeginEffects = true
   Flow.setContext(flow, draft.base.flow.context)
   attachSteps(draft)
-  if (draft.base.flow.frames !== undefined) (await loadLateParts(draft.steps, control.engine)).resumeCalls(draft)
+  if (draft.base.flow.frames !== undefined) (await loadLate(draft.steps, control.engine)).resumeCalls(draft)
   control.stream?.reset('error')
   const turn = new TurnView(control, draft, error)
   const returned: unknown = await callFlowCode(control, () => flow.onError(error, turn))

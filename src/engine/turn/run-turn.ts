@@ -28,7 +28,7 @@ import type { TurnControl } from './control/turn-control.js'
 import { attachSteps, collectSteps } from './draft/collect-steps.js'
 import type { TurnDraft } from './draft/turn-draft.js'
 import { keepWaiting, waitingCommitted } from './events/keep-waiting.js'
-import { lateParts, loadLateParts } from './events/late-parts.js'
+import { lateCode, loadLate } from './events/late-code.js'
 import { recoverTurn } from './recover-turn.js'
 import { openKeyedSession } from './session/keyed-session.js'
 import { loadSession } from './session/load-session.js'
@@ -111,8 +111,8 @@ async function runFlow(control: TurnControl): Promise<PreparedCommit | Replay> {
   }
   control.work.check()
   const steps = collectSteps(flow, flowName)
-  if (steps.needsLateParts) {
-    const late = await loadLateParts(steps, engine)
+  if (steps.needsLate) {
+    const late = await loadLate(steps, engine)
     if (steps.uncollected !== undefined) await late.collectFlows(control, steps)
   }
   const budgets = [engine.budgets, checkBudgets(flow.budgets(), `Flow '${flowName}'`, 'budgets()')].filter(
@@ -141,7 +141,7 @@ async function runSession(control: TurnControl, draft: TurnDraft): Promise<Prepa
   if (flow.isBatch() && control.input.event === undefined)
     await control.work.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)
-  if (draft.base.flow.frames !== undefined) (await loadLateParts(draft.steps, control.engine)).resumeCalls(draft)
+  if (draft.base.flow.frames !== undefined) (await loadLate(draft.steps, control.engine)).resumeCalls(draft)
   control.sessionId = draft.base.id
   const { restarted } = control
   control.stream?.send({ type: 'session', session: draft.base.id, ...(restarted === undefined ? {} : { restarted }) })
@@ -178,7 +178,7 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
   const { attachments } = control.input
   if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
   const masked = maskTurn(mask, draft, control.input.userMessage)
-  if (draft.parts !== undefined) (await lateParts(engine)).storeParts(draft, mask)
+  if (draft.parts !== undefined) (await lateCode(engine)).storeParts(draft, masked?.mask)
   const scheduling = keepWaiting(control, draft)
   // Without a timer there is nothing to await.
   if (scheduling !== undefined) await scheduling

@@ -66,6 +66,7 @@ test.each([
       'dist/chunks/chunk-*.js',
       'dist/chunks/chunk-*.js',
       'dist/chunks/chunk-*.js',
+      'dist/chunks/chunk-*.js',
       'dist/chunks/core.js',
       'dist/chunks/engine.js',
       'dist/src/index.js',

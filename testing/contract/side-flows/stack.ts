@@ -52,6 +52,7 @@ export class ModelStack {
     if (nameOf(step) === 'End' || isAgain || this.frames.length === 8) throw new Error('The call is not possible.')
     // The outermost flow in which no step is open begins again.
     const renewed = flowsOf(step).findLast((flow) => !isOpen(flow))
+    if (renewed !== undefined && !isFlow(called)) throw new Error('Its flow must be called.')
     for (const one of states.keys()) {
       if (renewed !== undefined && flowsOf(one).includes(renewed)) states.delete(one)
     }

@@ -42,6 +42,11 @@ function collectFlow(
   const taken = [...steps.all().keys()].find((stepId) => stepId.startsWith(`${id}/`))
   if (taken !== undefined)
     throw registrationError(`Flow '${flowName}': only the flow '${id}' may have the step '${taken}'.`)
+  if (outer.flow.steps()[0] === flowClass && outer.flow.initialStep() === undefined) {
+    throw registrationError(
+      `Flow '${flowName}': the first of steps() must be a step, in which a session starts; got flow '${id}'.`,
+    )
+  }
   const flow = new flowClass()
   Flow.nest(flow, outer.flow)
   const scope: FlowScope = { flow, prefix: `${id}/`, outer, initial: '', end: '' }
@@ -49,18 +54,21 @@ function collectFlow(
   steps.scopes.set(id, scope)
   const names = [flowClass.id, ...flowClass.aliases]
   const inner = prefixes.flatMap((prefix) => names.map((name) => `${prefix}${name}/`))
-  collectInto(steps, scope, flowName, inner)
+  collectInto(steps, scope, id, inner)
   return flow
 }
 
 /**
  * The ID of a step, for `turn.stateOf` in a flow with flows among its steps.
  *
- * @throws `FlowCodeError` if several flows have the class, or none
+ * @throws `FlowCodeError` if several flows have the class, other than the called flow that asks, or none
  */
 export function idOfClass(steps: FlowSteps, stepId: string, stepClass: { readonly id: string }): string {
+  const scope = steps.scopeOf(stepId)
   const ids = [...steps.all()].flatMap(([id, step]) => ((step.constructor as unknown) === stepClass ? [id] : []))
-  const [id = steps.idOf(stepClass, steps.scopeOf(stepId)), other] = ids
-  if (other === undefined) return id
+  // A called flow need not know who else has its steps.
+  const own = scope === steps.root ? undefined : ids.find((id) => steps.scopeOf(id) === scope)
+  const [id = steps.idOf(stepClass, scope), other] = ids
+  if (own !== undefined || other === undefined) return own ?? id
   throw flowCodeError(`turn.stateOf: the step is in the flow twice, as '${id}' and '${other}'. Give one its own class.`)
 }

@@ -7,17 +7,17 @@ import { Step } from '../../../flow/step.js'
 import type { Transition, TransitionFields } from '../../../flow/transition.js'
 import { plain } from '../../core/run-envelope.js'
 import type { TurnControl } from '../control/turn-control.js'
-import { addLead, callsOf, notEntered, openCalls, popCaller, pushCaller } from '../draft/call-stack.js'
+import { addLead, addLeadParts, callsOf, notEntered, openCalls, popCaller, pushCaller } from '../draft/call-stack.js'
 import type { FlowScope, FlowSteps } from '../draft/flow-steps.js'
 import type { TransitionSource as Source } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import type { EnteringTurn } from '../events/late-parts.js'
-import { answer, countMove, enter, leave as leaveStep } from '../steps/take-transition.js'
+import type { EnteringTurn } from '../events/late-code.js'
+import { answer, countMove, enter, leave as leaveStep, sourceName } from '../steps/take-transition.js'
 
 /** Open calls, the current step included. */
 const maxOpen = 8
 
-/** A turn, and what it changes. */
+/** The three objects of a turn that moves between steps. */
 interface Moving {
   readonly control: TurnControl
   readonly draft: TurnDraft
@@ -42,41 +42,41 @@ export function followCall(
 /** Returns from a called flow, which has come to its end: its closing text comes before the next reply. */
 export async function endCall(control: TurnControl, draft: TurnDraft, turn: EnteringTurn): Promise<void> {
   const calls = callsOf(draft)
-  const { parts } = draft
   const { text, contentType, encoding } = draft.reply
   if (contentType !== plain || encoding !== undefined) {
     throw flowCodeError(
       `The called flow '${calls.called}' may not finish with ${contentType}: its text becomes a part of another reply.`,
     )
   }
-  const own = draft.answer?.text
+  const { text: own = '', parts } = draft.answer ?? {}
   draft.answer = undefined
   calls.lead = text === '' ? undefined : text
-  // Nothing can be chosen after an end.
-  calls.leadParts = parts?.filter(({ type }) => type !== 'choices')
-  await returnFrom({ control, draft, turn }, own === '' ? {} : { lead: own as string })
+  addLeadParts(calls, parts)
+  await returnFrom({ control, draft, turn }, own === '' ? {} : { lead: own })
 }
 
 async function openCall(moves: Moving, transition: Transition, source: Source): Promise<void> {
   const { draft } = moves
   const { steps } = draft
-  const { target = '', lead } = transition.fields
+  const { target = '' } = transition.fields
   const { from, scope = steps.scopeOf(from) } = source
   const called = steps.find(target, scope) ?? steps.idOf(target, scope)
   const flow = steps.scopes?.get(called)
   const to = flow?.initial ?? called
   const refuse = (problem: string): Error => flowCodeError(`call('${called}') is not possible: ${problem}.`)
   if (steps.get(to) instanceof EndStep) throw refuse('it is an end step')
+  const entered = outermostNew(draft, flow ?? steps.scopeOf(to))
+  if (flow === undefined && entered !== undefined) throw refuse(`call its flow, '${idOf(entered)}'`)
   const isOpen = openCalls(draft).some(
     ({ step }) => step === to || (flow !== undefined && step.startsWith(flow.prefix)),
   )
   if (isOpen) throw refuse('it is open already')
   if (openCalls(draft).length >= maxOpen) throw refuse(`${maxOpen} steps are open`)
   count(moves, to)
-  renew(draft, outermostNew(draft, flow ?? steps.scopeOf(to)))
+  renew(draft, entered)
   pushCaller(draft, called)
   answer(draft, transition.fields, to, transition.fields.reply)
-  addLead(draft, lead)
+  addLead(draft, transition.fields)
   await enter(moves.control, draft, moves.turn, to, transition)
 }
 
@@ -84,11 +84,12 @@ async function goBack(moves: Moving, fields: TransitionFields, source: Source): 
   const { draft } = moves
   const at = placeOf(draft, source)
   if (at === 0) {
-    const { owner = `Step '${source.from}'` } = source
-    throw flowCodeError(`${owner} returned back() from ${source.place}, but it was not called.`)
+    const isOuter = source.scope !== undefined && openCalls(draft).length > 1
+    const reason = isOuter ? 'a hook or an event of the outer flow leaves all calls' : 'it was not called'
+    throw flowCodeError(`${sourceName(source)} returned back(), but ${reason}. Return go(...) instead.`)
   }
   await unwind(moves, at)
-  addLead(draft, fields.lead)
+  addLead(draft, fields)
   await returnFrom(moves, fields)
 }
 
@@ -114,13 +115,13 @@ async function goTo(moves: Moving, transition: Transition, source: Source): Prom
   await replace(moves, open === -1 ? at : Math.min(open, at), to, transition, source)
 }
 
-/** Leaves an open step and all that it has called, and enters another in its place. */
+/** Leaves the open calls from one place on, and enters a step there. */
 async function replace(moves: Moving, at: number, to: string, transition: Transition, source: Source): Promise<void> {
   const { draft } = moves
   await unwind(moves, at)
   await leave(moves)
   answer(draft, transition.fields, source.from, transition.fields.reply)
-  addLead(draft, transition.fields.lead)
+  addLead(draft, transition.fields)
   await enter(moves.control, draft, moves.turn, to, transition)
 }
 
@@ -135,8 +136,8 @@ async function returnFrom(
   await leave(moves)
   popCaller(draft)
   const { stepId } = draft
-  const isModel = draft.steps.require(stepId) instanceof Step
-  const said = message ?? (isModel ? `Returned from ${from}${lead === undefined ? '.' : `: ${lead}`}` : undefined)
+  turn.answered = `Returned from ${from}${lead === undefined ? '.' : `: ${lead}`}`
+  const said = message ?? (draft.steps.require(stepId) instanceof Step ? turn.answered : undefined)
   const returned = Object.freeze(value === undefined ? { from } : { from, value })
   answer(draft, fields, stepId, fields.reply)
   if (draft.entry === notEntered) return enter(control, draft, turn, stepId, undefined, { message: said, returned })
@@ -175,7 +176,11 @@ function placeOf(draft: TurnDraft, { scope, at }: Source): number {
   return called === -1 ? last : called
 }
 
-/** Where the innermost called flow with a step begins, up to one of the open calls; `undefined` if none was called. */
+/**
+ * The place of the innermost called flow around a scope among the open calls; `undefined` if none of the flows was called.
+ *
+ * @param last - Later open calls do not count.
+ */
 function calledAt(draft: TurnDraft, scope: FlowScope, last: number): number | undefined {
   for (let flow: FlowScope | undefined = scope; flow?.outer !== undefined; flow = flow.outer) {
     const id = idOf(flow)
@@ -189,7 +194,7 @@ function idOf({ prefix }: FlowScope): string {
   return prefix.slice(0, -1)
 }
 
-/** The outermost flow that a call goes into; `undefined` if a step of each of them is open. */
+/** The outermost flow around a target of which no step is open; `undefined` if there is none. */
 function outermostNew(draft: TurnDraft, target: FlowScope): FlowScope | undefined {
   const open = openCalls(draft)
   let found: FlowScope | undefined
@@ -200,7 +205,7 @@ function outermostNew(draft: TurnDraft, target: FlowScope): FlowScope | undefine
   return found
 }
 
-/** Has the steps of a flow begin anew: their states, and the memories that no step outside shares. */
+/** Empties the states of a flow's steps, and the memories that no step outside shares. */
 function renew(draft: TurnDraft, flow: FlowScope | undefined): void {
   if (flow === undefined) return
   const { steps, memory, turnNumber } = draft

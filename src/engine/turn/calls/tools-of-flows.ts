@@ -5,7 +5,7 @@ import type { Turn } from '../../../flow/turn.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 import { toolsByName } from '../steps/run-model-step.js'
 
-/** The step's tools and those of the flows around it; an inside one hides an outside one of the same name. */
+/** The tools of the step and of the flows around it. A tool of an inside flow hides one of the same name outside. */
 export async function toolsOfFlows(
   { steps, stepId }: TurnDraft,
   turn: Turn,

@@ -13,21 +13,22 @@ type Part = StoredMessage['parts'][number]
 /**
  * Masks the messages that a turn has added to the memories of its draft.
  *
- * @returns the masked texts for the history; `undefined` if there is no mask
+ * @returns the masked texts for the history, and the mask, which remembers them; `undefined` if there is no mask
  * @throws `FlowCodeError` if the mask throws, or returns anything but a string
  */
 export function maskTurn(
   mask: Mask | undefined,
   draft: TurnDraft,
   userMessage: string,
-): { readonly message: string; readonly reply: string } | undefined {
+): { readonly message: string; readonly reply: string; readonly mask: Mask } | undefined {
   if (mask === undefined) return undefined
   const masked = onceForEach(mask)
   const { memory, reply } = draft
   const { text, encoding } = reply
   for (const { messages } of memory.touched.values()) messages.replaceAdded((one) => maskMessage(masked, one))
   draft.sent = draft.sent?.map((one) => deepFreeze(maskPart(masked, one as Part, 'message') as SentAttachment))
-  return { message: masked(userMessage, 'message'), reply: encoding === undefined ? maskReply(masked, text) : text }
+  const said = encoding === undefined ? maskReply(masked, text) : text
+  return { message: masked(userMessage, 'message'), reply: said, mask: masked }
 }
 
 /** Masks each text once, so that memory and history get the same result, even if the mask numbers its replacements. */

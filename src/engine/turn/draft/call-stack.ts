@@ -1,8 +1,10 @@
 /** The open calls of a turn: opening one, returning from one, and what was said meanwhile. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
+import { SessionFlowInvariantError } from '../../../errors/session-errors.js'
 import type { StepRuntime } from '../../../flow/base-step.js'
+import type { TransitionFields } from '../../../flow/transition.js'
 import type { ReplyPart } from '../../../model/reply-part.js'
-import type { SessionFlow, SessionStep } from '../../../session/session-document.js'
+import type { SessionFlow, SessionFrame, SessionStep } from '../../../session/session-document.js'
 import { copyJson } from '../../../util/json.js'
 import { plain, type TurnReply } from '../../core/run-envelope.js'
 import type { OpenCall, OpenCalls } from './open-calls.js'
@@ -36,7 +38,9 @@ class CallStack implements OpenCalls {
     if (this.choices.size === 0) return steps
     const entries = [...this.choices].map(([stepId, choices]) => {
       // A flow may answer with a list before its first step is entered.
-      const known = steps[stepId] ?? { state: copyJson(draft.readState(stepId), 'state', Number.POSITIVE_INFINITY) }
+      const known = Object.hasOwn(steps, stepId)
+        ? steps[stepId]
+        : { state: copyJson(draft.readState(stepId), 'state', Number.POSITIVE_INFINITY) }
       const { choices: _former, ...step } = known as SessionStep
       return [stepId, choices === undefined ? step : { ...step, choices }]
     })
@@ -55,7 +59,11 @@ export function callsOf(draft: TurnDraft): OpenCalls {
   return draft.calls
 }
 
-/** Goes on with the stored calls of a session. */
+/**
+ * Goes on with the stored calls of a session.
+ *
+ * @throws `SessionFlowInvariantError` for calls that this version of the flow cannot return from
+ */
 export function resumeCalls(draft: TurnDraft): void {
   const { frames = [], currentStep } = draft.base.flow
   const open = frames.map(({ step, entry, called, contentType }) => ({
@@ -65,10 +73,25 @@ export function resumeCalls(draft: TurnDraft): void {
   const current = open.pop()
   // `migrate` or `onRestore` may have moved the session, and left the frames behind.
   if (current === undefined || current.step !== currentStep) return
+  checkFrames(draft, frames)
   draft.storedEntry = current.entry
   const calls = callsOf(draft)
   calls.called = current.called
   calls.callers.push(...open)
+}
+
+function checkFrames({ base: { id }, steps }: TurnDraft, frames: readonly SessionFrame[]): void {
+  const isKnown = (name: string | undefined): boolean =>
+    name === undefined || steps.get(name) !== undefined || steps.scopes?.has(name) === true
+  const refuse = (problem: string): Error => new SessionFlowInvariantError({ sessionId: id, problem })
+  for (const { step, called, timers = [] } of frames) {
+    const removed = [called, step].find((name) => !isKnown(name))
+    if (removed !== undefined) {
+      throw refuse(`'${removed}' is open in it, and its flow has no such step (former IDs belong into static aliases)`)
+    }
+    const wrong = timers.find(({ at }) => Number.isNaN(Date.parse(at)))
+    if (wrong !== undefined) throw refuse(`the time of its timer '${wrong.name}' cannot be read`)
+  }
 }
 
 /** The open calls, the current step last. */
@@ -105,11 +128,18 @@ export function setChoices(draft: TurnDraft, stepId: string, choices: SessionSte
   callsOf(draft).choices.set(stepId, choices)
 }
 
-/** Puts a text before the reply. */
-export function addLead(draft: TurnDraft, text: string | undefined): void {
-  if (text === undefined || text === '') return
+/** Puts a text before the reply, with its parts if it is alone. */
+export function addLead(draft: TurnDraft, { lead, reply, parts }: Partial<TransitionFields>): void {
+  if (lead === undefined || lead === '') return
   const calls = callsOf(draft)
-  calls.lead = calls.lead === undefined ? text : joined(calls.lead, text)
+  calls.lead = calls.lead === undefined ? lead : joined(calls.lead, lead)
+  if (reply === undefined) addLeadParts(calls, parts)
+}
+
+/** Nothing can be chosen before another reply. */
+export function addLeadParts(calls: OpenCalls, parts: readonly ReplyPart[] = []): void {
+  const shown = parts.filter(({ type }) => type !== 'choices')
+  if (shown.length > 0) calls.leadParts = [...(calls.leadParts ?? []), ...shown]
 }
 
 /** Two texts of one reply. */

@@ -22,7 +22,7 @@ export function collectSteps(flow: Flow, flowName: string): FlowSteps {
   const steps = new FlowSteps(flow, flowName)
   collectInto(steps, steps.root, flowName, noPrefixes)
   checkAliases(steps, flowName)
-  steps.needsLateParts ||= flow.events !== Flow.prototype.events
+  if (flow.events !== Flow.prototype.events) steps.needsLate = true
   return steps
 }
 
@@ -40,7 +40,7 @@ export function collectInto(steps: FlowSteps, scope: FlowScope, flowName: string
     if (isFlowClass(listed)) {
       steps.uncollected ??= []
       steps.uncollected.push({ flowClass: listed, outer: scope, prefixes })
-      steps.needsLateParts = true
+      steps.needsLate = true
       continue
     }
     checkStepClass(listed, flowName)
@@ -59,7 +59,7 @@ export function collectInto(steps: FlowSteps, scope: FlowScope, flowName: string
   scope.end = end ?? ready
 }
 
-/** The checked ID of a step or a flow, with those of the flows around it. */
+/** The checked ID of a step or a flow: `Address/Street` if a flow lists it. */
 export function newId(
   steps: FlowSteps,
   { prefix }: FlowScope,
@@ -129,7 +129,7 @@ function checkStepClass(stepClass: ListedClass, flowName: string): asserts stepC
   )
 }
 
-/** Adds the former IDs of a step or a flow: with its own former names, and with those of the flows around it. */
+/** Adds the former IDs of a step or a flow. Its own name may have changed, and the names of the flows around it. */
 function addAliases(
   steps: FlowSteps,
   { id: name, aliases: names }: ListedClass,

@@ -20,8 +20,8 @@ export interface FlowScope {
   end: string
 }
 
-/** What only some turns need of their steps: `turn/events/late-parts.ts`. */
-export interface LateStepParts {
+/** What only some turns need of their steps: `turn/events/late-code.ts`. */
+export interface LateStepCode {
   idOfClass(steps: FlowSteps, stepId: string, stepClass: { readonly id: string }): string
   setChoices(draft: unknown, stepId: string, choices: undefined): void
   setTimer(draft: unknown, name: string, ms: number | undefined): void
@@ -35,26 +35,26 @@ interface UncollectedFlow {
   readonly prefixes: readonly string[]
 }
 
-/** The steps of a turn, by ID. */
+/** The steps of a turn, by ID. Most flows do not have the fields that are only declared, and make no room for them. */
 export class FlowSteps {
   readonly #flowName: string
   readonly #steps: Map<string, BaseStep> = new Map()
   /** Current IDs by former ones; empty for most flows. */
   aliases: ReadonlyMap<string, string> = noAliases
   /** The `stateSchema` of each step that has one; `undefined` if none has. */
-  stateSchemas: Map<string, StandardSchemaV1> | undefined
+  declare stateSchemas: Map<string, StandardSchemaV1> | undefined
   /** The flow of the session. */
   readonly root: FlowScope
   /** Whether there are events, or flows among the steps: then a turn loads what they need before it begins. */
-  needsLateParts = false
-  /** What was loaded. */
-  late: LateStepParts | undefined
+  declare needsLate: boolean | undefined
+  /** The late code, once the turn has loaded it. */
+  declare late: LateStepCode | undefined
   /** The flows among the steps that `collect-flows.ts` has yet to collect. */
-  uncollected: UncollectedFlow[] | undefined
+  declare uncollected: UncollectedFlow[] | undefined
   /** The flows among the steps, by ID; `undefined` if there are none. */
-  scopes: Map<string, FlowScope> | undefined
+  declare scopes: Map<string, FlowScope> | undefined
   /** The scopes of their steps. */
-  #scopeOf: Map<string, FlowScope> | undefined
+  declare scopeByStep: Map<string, FlowScope> | undefined
   /** The models for model steps without their own; `undefined` if the flow names none. */
   flowModels: readonly ResolvedModel[] | undefined
   #ownModels: Map<string, readonly ResolvedModel[]> | undefined
@@ -69,7 +69,6 @@ export class FlowSteps {
     const renewed = new FlowSteps(this.root.flow, this.#flowName)
     Object.assign(renewed, this)
     for (const [id, step] of this.#steps) renewed.#steps.set(id, new (step.constructor as StepConstructor)())
-    renewed.#scopeOf = this.#scopeOf
     renewed.#ownModels = this.#ownModels
     return renewed
   }
@@ -94,15 +93,15 @@ export class FlowSteps {
       this.stateSchemas ??= new Map()
       this.stateSchemas.set(id, stateSchema)
     }
-    this.needsLateParts ||= step.events !== BaseStep.prototype.events
+    if (step.events !== BaseStep.prototype.events) this.needsLate = true
     if (scope === this.root) return
-    this.#scopeOf ??= new Map()
-    this.#scopeOf.set(id, scope)
+    this.scopeByStep ??= new Map()
+    this.scopeByStep.set(id, scope)
   }
 
   /** The flow that lists a step. */
   scopeOf(stepId: string): FlowScope {
-    return this.#scopeOf?.get(stepId) ?? this.root
+    return this.scopeByStep?.get(stepId) ?? this.root
   }
 
   /** The flows that have a step, the inside one first. */
@@ -132,7 +131,7 @@ export class FlowSteps {
     if (id !== undefined && this.#steps.has(id)) return id
     const name = String(typeof target === 'string' ? target : target.id)
     if (id !== undefined) throw flowCodeError(`'${name}' is a flow: return call(${name}).`)
-    const known = [...this.#steps.keys()].join(', ')
+    const known = [...this.#steps.keys(), ...(this.scopes?.keys() ?? [])].join(', ')
     throw flowCodeError(`Flow '${this.#flowName}' has no step '${name}'. Its steps: ${known}. Add it to steps().`)
   }
 

@@ -9,7 +9,7 @@ export interface TransitionSource {
   readonly place: string
   /** The step or flow, for error messages. Default: the step. */
   readonly owner?: string
-  /** The flow, if it is one of a flow's hooks or events. It applies to the flow's first step. */
+  /** The flow, if one of its hooks or events has returned it. Then it applies to the place where the flow was called. */
   readonly scope?: FlowScope
   /** Which of the open calls it applies to. Default: the last, the current step. */
   readonly at?: number

@@ -110,7 +110,7 @@ export class TurnDraft implements StepRuntime {
   wakeAt: string | undefined
   /** The timers that the current step has set, in milliseconds. */
   timers: Map<string, number | undefined> | undefined
-  /** The open calls, and what comes before the reply; `undefined` if no call was open in this turn. */
+  /** The open calls, what comes before the reply, and changed lists of choices; `undefined` if there are none of them. */
   declare calls: OpenCalls | undefined
   /** The event that the turn took, for the history. */
   event: SessionHistoryEntry['event']
@@ -240,7 +240,6 @@ export class TurnDraft implements StepRuntime {
     this.addedPrompt = fields?.prompt
     this.note(stepId)
     this.#beginState(stepId)
-    this.closeChoices(stepId)
     // A copy: a transition may be a constant, but a step changes only its own session's state.
     const state = fields?.state
     if (state !== undefined) Object.assign(this.readState(stepId), copyJson(state, 'state', Number.POSITIVE_INFINITY))
@@ -259,11 +258,6 @@ export class TurnDraft implements StepRuntime {
   /** The list that the user can choose from in a step, as the session has it. */
   choicesOf(stepId: string): SessionStep['choices'] {
     return this.#stored(stepId)?.choices
-  }
-
-  /** The list of a step that is left, or entered, is closed. */
-  closeChoices(stepId: string): void {
-    if (this.choicesOf(stepId) !== undefined) this.steps.late?.setChoices(this, stepId, undefined)
   }
 
   /** Gives a step without a stored state its initial one. A stored state is copied when it is read. */

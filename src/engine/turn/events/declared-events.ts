@@ -12,7 +12,7 @@ import type { TurnDraft } from '../draft/turn-draft.js'
 export interface DeclaredEvents {
   readonly call: OpenCall
   readonly ofStep: readonly FlowEvent[]
-  /** Of the flow whose first step this is: of the session's flow, or of a called one. */
+  /** The events of the flow that was called here; in the first place, of the session's flow. */
   readonly ofFlow: readonly FlowEvent[]
   readonly scope: FlowScope | undefined
 }

@@ -19,7 +19,7 @@ export async function keepFrames(control: TurnControl, draft: TurnDraft): Promis
   const declared = declaredEvents(draft)
   const frames = declared.map((one, index) => frameOf(control, draft, declared, one, index))
   const hasTimers = frames.some(({ timers }) => timers !== undefined)
-  // The frame of a single step without events tells nothing.
+  // A step without events that was not called needs no frame.
   if (frames.length === 1 && !hasTimers && declared[0]?.ofStep.length === 0) return
   draft.frames = frames
   if (hasTimers) await scheduleWake(control, draft)
@@ -95,7 +95,7 @@ function isSilence(events: readonly FlowEvent[], name: string): boolean {
   return events.some((one) => one.name === name && one.silence !== undefined)
 }
 
-/** The timers that the turn has set for an open call: its own, and those of the flow that begins there. */
+/** The timers that the turn has set for the events of an open call, and of the flow that was called there. */
 function timersFor(declared: readonly DeclaredEvents[], index: number): [string, number | undefined][] {
   const has = ({ ofStep, ofFlow }: DeclaredEvents, name: string): boolean =>
     [...ofStep, ...ofFlow].some((one) => one.name === name)

@@ -4,7 +4,7 @@ import { Flow } from '../../../flow/flow.js'
 import type { SessionDocument } from '../../../session/session-document.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { lateParts } from './late-parts.js'
+import { lateCode } from './late-code.js'
 
 /**
  * Puts the frames of the open calls into the draft, if the session waits for anything, and has their timers scheduled.
@@ -16,7 +16,7 @@ export function keepWaiting(control: TurnControl, draft: TurnDraft): Promise<voi
   if (completed) return undefined
   const hasEvents = steps.require(stepId).events !== BaseStep.prototype.events || flow.events !== Flow.prototype.events
   if (!hasEvents && (calls === undefined || calls.callers.length === 0)) return undefined
-  return lateParts(control.engine).then(({ keepFrames }) => keepFrames(control, draft))
+  return lateCode(control.engine).then(({ keepFrames }) => keepFrames(control, draft))
 }
 
 /** Called after the commit: ends the process's timer of a session without timers, and schedules a wake that came early. */
@@ -25,6 +25,6 @@ export function waitingCommitted(control: TurnControl, document: SessionDocument
   const { wakeTimers, clock } = control.engine
   if (flow.wakeAt === undefined) wakeTimers.get(id)?.()
   else if (Date.parse(flow.wakeAt) <= clock.now()) {
-    void lateParts(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
+    void lateCode(control.engine).then(({ scheduleOverdue }) => scheduleOverdue(control, document))
   }
 }

@@ -162,16 +162,12 @@ function checkJson({ engine }: TurnControl, { flow }: SessionDocument, loaded: S
 }
 
 function checkCurrentStep(document: SessionDocument, steps: FlowSteps): void {
-  const { currentStep, frames = [] } = document.flow
-  if (currentStep === null) return
-  const isOpen = frames.at(-1)?.step === currentStep
-  const open = isOpen ? frames.map(({ step }) => step) : [currentStep]
-  const removed = open.findLast((step) => steps.get(step) === undefined)
-  if (removed === undefined) return
+  const { currentStep } = document.flow
+  if (currentStep === null || steps.get(currentStep) !== undefined) return
   const known = [...steps.all().keys()].join(', ')
   throw invalid(
     document,
-    `${removed === currentStep ? 'its current step is' : 'it has to return to'} '${removed}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
+    `its current step is '${currentStep}', and the steps of its flow are ${known} (former IDs belong into static aliases)`,
   )
 }
 

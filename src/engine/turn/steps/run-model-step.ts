@@ -17,7 +17,7 @@ import { type ModelAnswer, modelError, textOf } from '../../model-call/model-ans
 import type { ModelQuestion } from '../../model-call/model-attempt.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { lateParts } from '../events/late-parts.js'
+import { lateCode } from '../events/late-code.js'
 import { runTools } from '../tools/run-tools.js'
 import { recoverFromModel } from './recover-from-model.js'
 import { outputOf, readOutput } from './structured-output.js'
@@ -81,9 +81,9 @@ export async function runModelStep(
   }
 }
 
-/** What came with a question in between is not for the step that is returned to. */
-function attachmentsFor({ returned, attachments }: TurnView): TurnView['attachments'] {
-  return returned === undefined ? attachments : []
+/** What came with a question in between is not for the steps that run after it is answered. */
+function attachmentsFor({ answered, attachments }: TurnView): TurnView['attachments'] {
+  return answered === undefined ? attachments : []
 }
 
 function questionOf(
@@ -140,7 +140,7 @@ function countToolCalls({ engine: { limits } }: TurnControl, draft: TurnDraft, c
 function offeredTools({ control, draft, turn, step }: Running): Tools | PromiseLike<Tools> {
   const { flow, steps, stepId } = draft
   if (steps.scopeOf(stepId) !== steps.root) {
-    return lateParts(control.engine).then(({ toolsOfFlows }) => toolsOfFlows(draft, turn, step))
+    return lateCode(control.engine).then(({ toolsOfFlows }) => toolsOfFlows(draft, turn, step))
   }
   const ofFlow = flow.tools(turn)
   const ofStep = isPromise(ofFlow) ? ofFlow.then(() => step.tools(turn)) : step.tools(turn)

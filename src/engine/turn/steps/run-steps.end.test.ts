@@ -114,7 +114,7 @@ describe('the end of a session', () => {
   test('onEnter of an end step may not move on', async () => {
     await using conversation = new Conversation(ending(go('Bye'), entering(go(Next)), Next))
     await conversation.say('Hi')
-    conversation.expectError('FLOW_ERROR', "onEnter of end step 'Bye' returned go(...); the session has ended.")
+    conversation.expectError('FLOW_ERROR', "onEnter of end step 'Bye' returned go(...); the flow has ended.")
   })
 
   test('a message that is neither text nor object fails the turn', async () => {

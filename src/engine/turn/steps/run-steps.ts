@@ -13,7 +13,7 @@ import type { TurnControl } from '../control/turn-control.js'
 import type { FlowScope } from '../draft/flow-steps.js'
 import type { TransitionSource } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { lateParts, loadLateParts } from '../events/late-parts.js'
+import { lateCode, loadLate } from '../events/late-code.js'
 import { type ModelStepOutcome, runModelStep } from './run-model-step.js'
 import { isMove, move, refuseTransition, take } from './take-transition.js'
 import { TurnView } from './turn-view.js'
@@ -22,7 +22,8 @@ import { TurnView } from './turn-view.js'
 export async function runSteps(control: TurnControl, draft: TurnDraft): Promise<void> {
   const turn = new TurnView(control, draft)
   const open = draft.choicesOf(draft.stepId)
-  if (open !== undefined) turn.choice = (await loadLateParts(draft.steps, control.engine)).chosen(control.input, open)
+  if (open !== undefined)
+    turn.choice = (await loadLate(draft.steps, control.engine)).chosen(control.input, open, control.engine.mask)
   if (draft.currentStep !== null) {
     control.emit('step:resume', { step: draft.currentStep })
     const returned: unknown = draft.steps.require(draft.currentStep).onRestore(turn)
@@ -47,7 +48,7 @@ function hasOnMessage({ steps, stepId }: TurnDraft): boolean {
 async function runEvent(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<void> {
   // A session that has not begun takes no event, so nothing of it may run.
   if (draft.currentStep === null && draft.turnNumber > 1) await move(control, draft, turn, draft.stepId)
-  const { takeEvent } = await lateParts(control.engine)
+  const { takeEvent } = await lateCode(control.engine)
   const { transition, source } = await takeEvent(control, draft, turn)
   await take(control, draft, turn, transition, source)
   await runToReply(control, draft, turn)
@@ -108,7 +109,7 @@ async function runToReply(control: TurnControl, draft: TurnDraft, turn: TurnView
     }
     // The end of a called flow is not the end of the session.
     if (!draft.calls?.callers.length || !draft.completed) break
-    const { endCall } = await lateParts(control.engine)
+    const { endCall } = await lateCode(control.engine)
     await endCall(control, draft, turn)
   }
   const { reply } = draft
@@ -180,8 +181,8 @@ function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   if (namespace === undefined) return
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`
-  // A question in between is not for the step that is returned to.
-  const isAsked = turn.event === undefined && turn.returned === undefined
+  // A question in between is not for the steps that run after it is answered.
+  const isAsked = turn.event === undefined && turn.answered === undefined
   if (isAsked) memory.appendUserMessage(namespace, turn.message, turn.number, turn.attachments)
   if (text === '') return
   // If a transition sent exactly the model's text, memory already has it.

@@ -8,7 +8,7 @@ import { limitExceeded } from '../../core/engine-limits.js'
 import type { TurnControl } from '../control/turn-control.js'
 import type { TransitionSource } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
-import { type EnteringTurn, lateParts } from '../events/late-parts.js'
+import { type EnteringTurn, lateCode, loadLate } from '../events/late-code.js'
 
 /** A step that is returned to. */
 interface Returning {
@@ -28,7 +28,7 @@ export function take(
   const { kind, lead } = transition.fields
   const isLeaving = kind === 'go' || kind === 'finish'
   if (kind === 'call' || kind === 'back' || lead !== undefined || (isLeaving && draft.calls?.callers.length)) {
-    return lateParts(control.engine).then(({ followCall }) => followCall(control, draft, turn, transition, source))
+    return lateCode(control.engine).then(({ followCall }) => followCall(control, draft, turn, transition, source))
   }
   const target = applyTransition(draft, transition, source)
   return target === undefined ? undefined : move(control, draft, turn, target, transition)
@@ -42,22 +42,27 @@ export function take(
 function applyTransition(draft: TurnDraft, { fields }: Transition, source: TransitionSource): string | undefined {
   const { steps } = draft
   const { kind, reply, feedback, target } = fields
-  const { from, place, owner = `Step '${from}'`, scope = steps.scopeOf(from) } = source
+  const { from, place, scope = steps.scopeOf(from) } = source
   if (kind === 'go' || kind === 'finish') {
     answer(draft, fields, from, reply)
     return kind === 'finish' ? steps.root.end : steps.idOf(target ?? '', scope)
   }
   if (kind === 'retry') {
     throw flowCodeError(
-      `${owner} returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
+      `${sourceName(source)} returned retry() from ${place}. Only onReply and tools may: return reply(text) to answer the user.`,
     )
   }
   const text = kind === 'reply' ? reply : feedback
   if (text === undefined) {
-    throw flowCodeError(`${owner} returned stay() without a text from ${place}.`)
+    throw flowCodeError(`${sourceName(source)} returned stay() without a text from ${place}.`)
   }
   answer(draft, fields, from, text)
   return undefined
+}
+
+/** Who has returned a transition, for error messages. */
+export function sourceName({ from, owner }: TransitionSource): string {
+  return owner ?? `Step '${from}'`
 }
 
 /** Gives the draft its reply, if the transition has one. */
@@ -108,7 +113,8 @@ export function leave(control: TurnControl, draft: TurnDraft, turn: EnteringTurn
 
 function left(control: TurnControl, draft: TurnDraft, step: string): void {
   control.work.check()
-  draft.closeChoices(step)
+  // It was loaded for the list that a step began the turn with.
+  if (draft.choicesOf(step) !== undefined) draft.steps.late?.setChoices(draft, step, undefined)
   control.emit('step:exit', { step })
 }
 
@@ -122,9 +128,11 @@ export async function enter(
   back?: Returning,
 ): Promise<void> {
   if (draft.answer === undefined) control.stream?.reset('step')
+  // `migrate` may have moved the session away from its list.
+  if (draft.choicesOf(to) !== undefined) (await loadLate(draft.steps, control.engine)).setChoices(draft, to, undefined)
   draft.enter(to, transition?.fields)
   const message = back?.message ?? transition?.fields.message
-  turn.enter(message ?? questionOf(control, draft.steps.require(to)), back?.returned)
+  turn.enter(message ?? questionOf(control, turn, draft.steps.require(to)), back?.returned)
   control.emit('step:enter', { step: to })
   control.stream?.send({ type: 'step', step: to })
   const entered: unknown = draft.steps.require(to).onEnter(turn)
@@ -154,7 +162,7 @@ async function applyEntered(
   const { kind } = returned.fields
   if (draft.steps.require(stepId) instanceof EndStep) {
     if (isMove(returned)) {
-      throw flowCodeError(`onEnter of end step '${stepId}' returned ${kind}(...); the session has ended.`)
+      throw flowCodeError(`onEnter of end step '${stepId}' returned ${kind}(...); the flow has ended.`)
     }
     if (kind === 'finish') return finishInEndStep(draft, stepId, returned)
   }
@@ -169,7 +177,7 @@ function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transitio
   if (contentType !== undefined) draft.nextReply = fields
 }
 
-/** Whether a transition leads to another step. `finish` leads to the end. */
+/** Whether a transition leads to another step of the flow. */
 export function isMove({ fields: { kind } }: Transition): boolean {
   return kind === 'go' || kind === 'call' || kind === 'back'
 }
@@ -180,7 +188,8 @@ export function refuseTransition(returned: unknown, hook: string, stepId: string
   throw flowCodeError(`${hook} of step '${stepId}' returned a value; it may not return a transition.`)
 }
 
-/** What a model that an event leads to answers. */
-function questionOf({ input: { event } }: TurnControl, step: BaseStep): string | undefined {
-  return event !== undefined && step instanceof Step ? `Event: ${event.name}` : undefined
+/** What a model answers if the user's message is not for it: after a question in between, and after an event. */
+function questionOf({ input: { event } }: TurnControl, { answered }: EnteringTurn, step: BaseStep): string | undefined {
+  if (!(step instanceof Step)) return undefined
+  return answered ?? (event && `Event: ${event.name}`)
 }

@@ -19,6 +19,8 @@ export class TurnView implements Turn {
   message: string
   entered = false
   declare returned: Turn['returned']
+  /** Set once a question in between is answered: what a model reads in place of that question. */
+  declare answered: string | undefined
   declare choice: Turn['choice']
   readonly number: number
   readonly attachments: TurnControl['input']['attachments']
@@ -71,7 +73,7 @@ export class TurnView implements Turn {
   setTimer(name: string, ms: number | undefined): void {
     const { late } = this.#draft.steps
     // What a flow with events needs is loaded before its turn begins.
-    if (late === undefined) throw flowCodeError('turn.setTimer needs an event; the flow has none.')
+    if (late === undefined) throw flowCodeError('turn.setTimer: the flow has no events.')
     late.setTimer(this.#draft, name, ms)
   }
 

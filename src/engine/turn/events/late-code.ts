@@ -13,18 +13,20 @@ import type { Mask } from '../../core/mask-text.js'
 import type { TurnOutcome } from '../../core/run-envelope.js'
 import type { TurnInput } from '../../core/turn-input.js'
 import type { TurnControl } from '../control/turn-control.js'
-import type { FlowSteps, LateStepParts } from '../draft/flow-steps.js'
+import type { FlowSteps, LateStepCode } from '../draft/flow-steps.js'
 import type { TransitionSource } from '../draft/transition-source.js'
 import type { TurnDraft } from '../draft/turn-draft.js'
 
 /** A turn, as flow code sees it. */
 export interface EnteringTurn extends Turn {
+  /** Set once a question in between is answered: what a model reads in place of that question. */
+  answered?: string | undefined
   enter(message: string | undefined, returned?: Turn['returned']): void
 }
 
 /** See the functions of the same names. */
-export interface LateParts extends LateStepParts {
-  chosen(input: TurnInput, open: SessionStep['choices']): Turn['choice']
+export interface LateCode extends LateStepCode {
+  chosen(input: TurnInput, open: SessionStep['choices'], mask: Mask | undefined): Turn['choice']
   collectFlows(control: TurnControl, steps: FlowSteps): Promise<void>
   endCall(control: TurnControl, draft: TurnDraft, turn: EnteringTurn): Promise<void>
   followCall(
@@ -47,14 +49,14 @@ export interface LateParts extends LateStepParts {
   toolsOfFlows(draft: TurnDraft, turn: Turn, step: Step): Promise<ReadonlyMap<string, Tool>>
 }
 
-/** Loads them. */
-export function lateParts({ loadWaiting }: EngineContext): Promise<LateParts> {
-  return loadWaiting() as Promise<LateParts>
+/** Loads the late code. */
+export function lateCode({ loadWaiting }: EngineContext): Promise<LateCode> {
+  return loadWaiting() as Promise<LateCode>
 }
 
-/** Loads them for the steps of a turn. */
-export async function loadLateParts(steps: FlowSteps, engine: EngineContext): Promise<LateParts> {
-  const late = await lateParts(engine)
+/** Loads the late code, and gives it to the steps of a turn for what is called synchronously. */
+export async function loadLate(steps: FlowSteps, engine: EngineContext): Promise<LateCode> {
+  const late = await lateCode(engine)
   steps.late = late
   return late
 }
