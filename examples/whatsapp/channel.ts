@@ -1,19 +1,20 @@
-/** Answers the messages of a channel that shows only text: WhatsApp, SMS, mail. */
+/** A channel that shows only text: WhatsApp, SMS, mail. */
 import type { FlowEngine } from 'turnkeeper'
 import { textOf } from 'turnkeeper/parts'
 
 export interface Channel {
+  /** With `errorText: 'flow'`, because senders read errors. */
   readonly engine: FlowEngine
   readonly flowName: string
   send(to: string, text: string): Promise<void>
-  /** A table of the application: the session of each sender, and which messages were answered. */
+  /** A table of sessions and answered messages. */
   read(key: string): Promise<string | undefined>
   write(key: string, value: string): Promise<void>
 }
 
 const temporary = /^(SESSION_(BUSY|CONFLICT|STORE_ERROR)|ENGINE_(BUSY|CLOSED))$/
 
-/** Answers a message once. If it rejects, have the channel deliver the message again. */
+/** For one message of a sender at a time. If it rejects, have the message delivered again. */
 export async function answer(channel: Channel, id: string, from: string, userMessage: string): Promise<void> {
   const { engine, flowName } = channel
   if ((await channel.read(id)) !== undefined) return

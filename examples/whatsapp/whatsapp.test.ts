@@ -47,7 +47,7 @@ function channel() {
   const sent: string[] = []
   let isDown = false
   const table = new Map<string, string>()
-  const engine = new FlowEngine({ flows: [Salon], sessionStore: store })
+  const engine = new FlowEngine({ flows: [Salon], sessionStore: store, errorText: 'flow' })
   const send = async (to: string, text: string): Promise<void> => {
     if (isDown) throw new Error('The channel is down.')
     sent.push(`${to}: ${text}`)

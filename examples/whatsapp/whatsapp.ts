@@ -18,7 +18,10 @@ const Webhook = z.object({ entry: z.array(z.object({ changes: z.array(Change) })
 export function createWebhook(channel: Channel): (request: Request) => Promise<Response> {
   const last = new Map<string, Promise<void>>()
 
-  /** One after the other for each sender, because a message needs the session of the one before. */
+  /**
+   * One after the other for each sender, because a message needs the session of the one before. Several processes need a
+   * queue by sender instead.
+   */
   function answerInOrder({ id, from, text }: z.infer<typeof Message>): Promise<void> {
     const answering = Promise.resolve(last.get(from)).then(() => answer(channel, id, from, text.body))
     const settled = answering.catch(() => undefined)

@@ -122,9 +122,7 @@ describe('call and back', () => {
   test('call takes a state as an option, checked as by withState', () => {
     expect(call('Next', { state: { a: 1 } }).fields).toEqual({ kind: 'call', target: 'Next', state: { a: 1 } })
     expect(() => call('Next', { state: { a: () => 1 } })).toThrow('withState cannot store this: state.a is a function')
-    expect(() => call(undefined as never)).toThrow(
-      flowError('call needs a step class, a flow class or an ID; got undefined.'),
-    )
+    expect(() => call(undefined as never)).toThrow(flowError('call needs a step, a flow or an ID; got undefined.'))
     expect(call('Next', null as never).fields).toEqual({ kind: 'call', target: 'Next' })
   })
 

@@ -6,7 +6,7 @@
 import { flowCodeError } from '../errors/engine-errors.js'
 import { isReplyPart, maxPartBytes, maxParts, type ReplyPart } from '../model/reply-part.js'
 import type { HttpContentType } from '../util/http-content-type.js'
-import { copyJson, isPlainObject, type JsonObject, jsonSize } from '../util/json.js'
+import { copyJson, isPlainObject, type JsonObject, utf8Length } from '../util/json.js'
 import { isBase64, isContentType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'
 import { refuseModifier, type TransitionKind } from './transition-modifiers.js'
@@ -175,7 +175,7 @@ export class Transition<State = unknown> {
   /**
    * Adds parts to the reply: buttons, cards, forms, files. Its text must say enough for clients that show only text.
    * After `stay` they are sent only if the feedback answers the user. With `withLead` alone they go into the reply that
-   * follows, except `choices`.
+   * follows, except `choices`. The text must be set before.
    *
    * @param parts - Made with `turnkeeper/parts`: at most 8, of 16 KiB as JSON, with at most one `choices`.
    * @throws `FlowCodeError` for anything else, without a text, and for a reply of bytes.
@@ -225,14 +225,10 @@ export function checkBase64(reply: string): void {
   throw flowCodeError('The reply must be bytes in base64: the standard alphabet, padded, without line breaks.')
 }
 
-/**
- * Refuses too many parts, and two lists of choices.
- *
- * @internal
- */
-export function checkParts(parts: readonly ReplyPart[]): void {
+/** Refuses too many parts, and two lists of choices. */
+function checkParts(parts: readonly ReplyPart[]): void {
   const lists = parts.filter(({ type }) => type === 'choices').length
-  if (parts.length > maxParts || lists > 1 || jsonSize(parts) > maxPartBytes) {
+  if (parts.length > maxParts || lists > 1 || utf8Length(JSON.stringify(parts)) > maxPartBytes) {
     throw flowCodeError(
       `A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes of parts, and one list of choices.`,
     )
@@ -276,11 +272,11 @@ export function call<Target extends StepTarget | FlowTarget | string>(
   options: { readonly state?: Partial<StateOf<Target>> } = {},
 ): Transition<StateOf<Target>> {
   if (typeof target !== 'function' && typeof target !== 'string') {
-    throw flowCodeError(`call needs a step class, a flow class or an ID; got ${shownValue(target)}.`)
+    throw flowCodeError(`call needs a step, a flow or an ID; got ${shownValue(target)}.`)
   }
   const transition = new Transition<StateOf<Target>>({ kind: 'call', target })
   const { state, ...unknown } = Object(options) as typeof options
-  if (Object.keys(unknown).length > 0) throw flowCodeError('The second argument of call must be { state }.')
+  if (Object.keys(unknown).length > 0) throw flowCodeError('call takes only { state }.')
   return state === undefined ? transition : transition.withState(state)
 }
 

@@ -42,5 +42,5 @@ export function markPart<Part extends ReplyPart>(part: Part): Part {
 
 /** Whether a builder has made a value, of this or another copy of the package. */
 export function isReplyPart(value: unknown): value is ReplyPart {
-  return (Object(value) as { [marker]?: unknown })[marker] === true
+  return Object.hasOwn(Object(value), marker)
 }

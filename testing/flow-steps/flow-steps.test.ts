@@ -1,6 +1,6 @@
 /** The IDs of steps, with flows among the steps. */
 import { describe, expect, test } from 'vitest'
-import { Flow, type FlowConstructor, LogicStep, reply, type StepConstructor } from '../../src/index.js'
+import { End, Flow, type FlowConstructor, LogicStep, reply, type StepConstructor } from '../../src/index.js'
 import { flowsOf, idFrom, listedSteps, stepIdIn, stepNamed } from './flow-steps.js'
 
 class Street extends LogicStep {
@@ -79,6 +79,41 @@ test('that a step names are looked up in its own flow, and then in those around 
     'Nothing',
   ])
   expect([idFrom(order, Town, known), idFrom(outermost, 'Town', known)]).toEqual(['Order/Town', 'Town'])
+})
+
+test('that a step names by its class are found outside, although an inside flow has another one of that name', () => {
+  class Ask extends Town {
+    static override readonly id: string = 'Ask'
+  }
+  class AskInside extends Ask {}
+  class AskElsewhere extends Ask {}
+  class Help extends Address {
+    static override readonly id: string = 'Help'
+  }
+  class HelpInside extends Help {}
+  class Sub extends Flow {
+    static override readonly id = 'Sub'
+    override steps() {
+      return [AskInside, HelpInside]
+    }
+  }
+  class Around extends Flow {
+    static override readonly id = 'Around'
+    override steps() {
+      return [Ask, Help, Sub, End]
+    }
+  }
+  const listed = listedSteps('test', Around)
+  const flows = flowsOf(listed)
+  const [around, sub] = [flows.find(({ id }) => id === ''), flows.find(({ id }) => id === 'Sub')]
+  if (around === undefined || sub === undefined) throw new Error('a flow is missing')
+  const known = new Set([...listed, ...flows].map(({ id }) => id).concat('Sub/End'))
+  const named = [Ask, AskInside, AskElsewhere, 'Ask', Help, HelpInside, End]
+  expect(named.map((one) => idFrom(sub, one, known))).toEqual([
+    ...['Ask', 'Sub/Ask', 'Sub/Ask', 'Sub/Ask'],
+    ...['Help', 'Sub/Help', 'Sub/End'],
+  ])
+  expect(named.map((one) => idFrom(around, one, known))).toEqual(['Ask', 'Ask', 'Ask', 'Ask', 'Help', 'Help', 'End'])
 })
 
 describe('cannot be listed', () => {

@@ -1,5 +1,5 @@
 /** The steps of a flow, and of the flows among its steps, by the IDs that sessions have for them. */
-import { Flow, type FlowConstructor, type StepConstructor } from '../../src/index.js'
+import { End, Flow, type FlowConstructor, type StepConstructor } from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import { isStepClass, shownStep } from '../expectations/value-kinds.js'
 
@@ -49,11 +49,19 @@ export function flowsAround(flow: ListedFlow): readonly ListedFlow[] {
   return flow.outer === undefined ? [flow] : [...flowsAround(flow.outer), flow]
 }
 
-/** The ID of a step or a flow that code of another flow names by its class or its own ID: as the engine looks it up. */
+/**
+ * The ID of a step or a flow that the code of a flow names: of the class that it names, or else the innermost one of that
+ * name, as the engine looks it up.
+ *
+ * @param known - The IDs of all steps and flows.
+ */
 export function idFrom(flow: ListedFlow, named: { readonly id: string } | string, known: ReadonlySet<string>): string {
   const name = typeof named === 'string' ? named : named.id
-  const ids = flowsAround(flow).map(({ id }) => idIn(id, name))
-  return ids.findLast((id) => known.has(id)) ?? name
+  const around = flowsAround(flow).filter(({ id }) => known.has(idIn(id, name)))
+  // Another flow may have another class of that name. Each flow has the class `End`.
+  const found = around.findLast((one) => named === End || one.flow.steps().includes(named as StepConstructor))
+  const innermost = found ?? around.at(-1)
+  return innermost === undefined ? name : idIn(innermost.id, name)
 }
 
 /**

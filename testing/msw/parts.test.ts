@@ -33,6 +33,6 @@ test.each([true, false])('a page gets the parts with the number of their turn, s
 test('parts that no flow may send are refused at once', () => {
   const script = (reply: string, parts: unknown) => () => flowServiceHandlers([{ reply, parts: parts as never }])
   expect(script('Which size?', [size, size])).toThrow('A reply may have at most 8 parts')
-  expect(script('Which size?', [{ type: 'choices' }])).toThrow('withParts needs a list of parts')
+  expect(script('Which size?', [{ type: 'choices' }])).toThrow('withParts needs parts')
   expect(script('', [size])).toThrow('Parts need a reply with a text')
 })

@@ -67,7 +67,7 @@ describe('an event of a step below the current one', () => {
     const own = await waiting(() => [on('home', () => reply('Not yet.'))])
     expect(await own.send('home')).toBe('Not yet.')
     expect(await own.send('lost')).toBe(
-      "FLOW_ERROR: Event 'lost' returned back(), but a hook or an event of the outer flow leaves all calls. Return go(...) instead.",
+      "FLOW_ERROR: Event 'lost' returned back(), but the outer flow was not called. Return go(...) instead.",
     )
   })
 

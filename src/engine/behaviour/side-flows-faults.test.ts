@@ -87,7 +87,7 @@ describe('a failure inside a called flow', () => {
     [
       'back, which has nothing to return to',
       () => back(),
-      "FLOW_ERROR: Flow 'Shop' returned back(), but a hook or an event of the outer flow leaves all calls. Return go(...) instead.",
+      "FLOW_ERROR: Flow 'Shop' returned back(), but the outer flow was not called. Return go(...) instead.",
       'Chat > Inner/One',
     ],
   ])('is answered by onError of the outer flow: %s', async (_what, onError, said, open) => {

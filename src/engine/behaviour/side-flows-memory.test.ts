@@ -1,11 +1,11 @@
 /** Models and memories around calls: what later steps read, what begins anew, and summaries that are being written. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { rollingSummary } from '../../compaction/index.js'
 import { answerOf, startTalk, summaryModel } from '../../../testing/contract/compaction-talk.js'
 import { expectNothingLeft, gate } from '../../../testing/contract/engine-harness.js'
 import { type Acts, calls, modelHarness } from '../../../testing/contract/model-harness.js'
 import { flow, modelStep, step, talk } from '../../../testing/contract/side-flows/talk.js'
 import { lines } from '../../../testing/contract/test-flows.js'
+import { rollingSummary } from '../../compaction/index.js'
 import { back, call, type FlowConstructor, finish, go, LogicStep, reply, type Turn, tool } from '../../index.js'
 
 afterEach(expectNothingLeft)

@@ -79,7 +79,7 @@ describe('refused is', () => {
   test('a second argument of call that has more than a state', () => {
     const refusal = expect.objectContaining({
       code: 'FLOW_ERROR',
-      message: 'The second argument of call must be { state }.',
+      message: 'call takes only { state }.',
     })
     for (const wrong of [{ sate: { a: 1 } }, { state: {}, reply: 'Hello.' }, 'Hello.', ['state']]) {
       expect(() => call(Chat, wrong as never)).toThrow(refusal)

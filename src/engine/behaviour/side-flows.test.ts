@@ -410,7 +410,7 @@ describe('refused', () => {
     await say('hello')
     await say('call Inner')
     expect(await say('back')).toBe(
-      "FLOW_ERROR: Flow 'Shop' returned back(), but a hook or an event of the outer flow leaves all calls. Return go(...) instead.",
+      "FLOW_ERROR: Flow 'Shop' returned back(), but the outer flow was not called. Return go(...) instead.",
     )
     expect(await open()).toBe('Chat > Inner/One')
   })

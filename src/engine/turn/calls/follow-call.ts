@@ -85,7 +85,7 @@ async function goBack(moves: Moving, fields: TransitionFields, source: Source): 
   const at = placeOf(draft, source)
   if (at === 0) {
     const isOuter = source.scope !== undefined && openCalls(draft).length > 1
-    const reason = isOuter ? 'a hook or an event of the outer flow leaves all calls' : 'it was not called'
+    const reason = isOuter ? 'the outer flow was not called' : 'it was not called'
     throw flowCodeError(`${sourceName(source)} returned back(), but ${reason}. Return go(...) instead.`)
   }
   await unwind(moves, at)

@@ -1,5 +1,6 @@
 /** Puts the parts of a reply into the session: masked into the history, and its choices to the current step. */
 
+import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { ReplyPart } from '../../../model/reply-part.js'
 import { deepFreeze, type JsonObject, type JsonValue } from '../../../util/json.js'
 import { type Mask, maskJson } from '../../core/mask-text.js'
@@ -9,6 +10,7 @@ import type { TurnDraft } from '../draft/turn-draft.js'
 /** @param mask - The mask of the turn, which gives equal texts the same result. */
 export function storeParts(draft: TurnDraft, mask: Mask | undefined): void {
   const { parts = [], answer, calls, turnNumber: turn } = draft
+  if (draft.reply.encoding !== undefined) throw flowCodeError('A reply of bytes may not have parts.')
   const masked = (text: string): string => (mask === undefined ? text : mask(text, 'reply'))
   draft.storedParts = mask === undefined ? parts : deepFreeze(parts.map((part) => maskPart(masked, part)))
   const list = parts.find((part) => part.type === 'choices')
