@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { expectNothingLeft } from '../../../testing/contract/engine-harness.js'
 import { flow, step, talk } from '../../../testing/contract/side-flows/talk.js'
-import { call, finish, go, reply, type StepConstructor } from '../../index.js'
+import { call, finish, go, reply, SessionConflictError, type StepConstructor } from '../../index.js'
 import { choices } from '../../parts/index.js'
 
 afterEach(expectNothingLeft)
@@ -87,14 +87,17 @@ describe('refused is', () => {
     expect(call(Chat, {}).fields).toEqual(call(Chat).fields)
   })
 
-  test('the init of a called flow that throws, as the error of flow code', async () => {
-    // The code is one that the engine keeps for itself.
+  test.each<[string, Error]>([
+    ['its own error', new Error('No address book.')],
+    // The engine does not take it for a conflict of this session.
+    ['the conflict of another session', new SessionConflictError({ sessionId: 'other' })],
+  ])('the init of a called flow that throws, as the error of flow code: %s', async (_what, thrown) => {
     const init = () => {
-      throw Object.assign(new Error('No address book.'), { code: 'SESSION_CONFLICT' })
+      throw thrown
     }
     const { say, last } = talk(flow('Shop', [Chat, flow('A', [step('One')], { init })]))
-    expect(await say('hello')).toBe('FLOW_ERROR: No address book.')
-    expect(last().error?.cause).toMatchObject({ message: 'No address book.' })
+    expect(await say('hello')).toBe(`FLOW_ERROR: ${thrown.message}`)
+    expect(last().error?.cause).toBe(thrown)
   })
 })
 

@@ -45,21 +45,27 @@ export class ModelStack {
 
   /** Puts a frame for a step or a flow on top, which is not entered yet. @throws if that is not possible */
   push(called: string): void {
-    const { states } = this.session
     const step = firstOf(called)
-    const isOpen = (flow: string): boolean => this.frames.some((one) => flowsOf(one.step).includes(flow))
-    const isAgain = this.frames.some((one) => one.step === step) || (isFlow(called) && isOpen(called))
+    const isAgain = this.frames.some((one) => one.step === step) || (isFlow(called) && this.#isOpen(called))
     if (nameOf(step) === 'End' || isAgain || this.frames.length === 8) throw new Error('The call is not possible.')
-    // The outermost flow in which no step is open begins again.
-    const renewed = flowsOf(step).findLast((flow) => !isOpen(flow))
-    if (renewed !== undefined && !isFlow(called)) throw new Error('Its flow must be called.')
-    for (const one of states.keys()) {
-      if (renewed !== undefined && flowsOf(one).includes(renewed)) states.delete(one)
-    }
+    this.#renew(step, called)
     // Since the last message, or since now if it would be over at once.
     const at = this.session.spokenAt + quiet.ms
     const timers = nameOf(called) === quiet.flow ? [['quiet', at > this.#now ? at : this.#now + quiet.ms] as const] : []
     this.frames.push({ step, entry: 0, called, timers: new Map(timers) })
+  }
+
+  #isOpen(flow: string): boolean {
+    return this.frames.some((one) => flowsOf(one.step).includes(flow))
+  }
+
+  /** The outermost flow in which no step is open begins again. */
+  #renew(step: string, called: string): void {
+    const renewed = flowsOf(step).findLast((flow) => !this.#isOpen(flow))
+    if (renewed === undefined) return
+    if (!isFlow(called)) throw new Error('Its flow must be called.')
+    const { states } = this.session
+    for (const one of states.keys()) if (flowsOf(one).includes(renewed)) states.delete(one)
   }
 
   /** Has another step take the place of the top one. */
