@@ -7,7 +7,7 @@ const size = choices('size', [{ value: 's', label: 'Small' }])
 const note = card({ title: 'Note', rows: [] })
 const flowError = (message: string) => expect.objectContaining({ code: 'FLOW_ERROR', message })
 const untyped = (transition: Transition, parts: unknown) => () => transition.withParts(parts as never)
-const sayNoText = 'Parts need a reply with a text, for clients that show no parts.'
+const sayNoText = 'Parts need a reply with a text, for clients without parts.'
 
 describe('withParts', () => {
   test.each<[string, Transition]>([
@@ -80,7 +80,7 @@ describe('withParts', () => {
   })
 
   test('takes eight parts, 16 KiB of them, and one choices', () => {
-    const bound = flowError('A reply may have at most 8 parts, 16384 bytes of parts, and one list of choices.')
+    const bound = flowError('A reply may have at most 8 parts, 16384 bytes, and one list of choices.')
     const eight = new Array(8).fill(note)
     const half = custom('half', 'x'.repeat(8_100))
     expect(untyped(reply('a'), [])).not.toThrow()

@@ -208,7 +208,7 @@ export class Transition<State = unknown> {
     if (parts === undefined) return this
     const text = kind === 'stay' ? feedback : (reply ?? lead)
     if (text === undefined || text.trim() === '') {
-      throw flowCodeError('Parts need a reply with a text, for clients that show no parts.')
+      throw flowCodeError('Parts need a reply with a text, for clients without parts.')
     }
     if (encoding !== undefined) throw flowCodeError('A reply of bytes may not have parts.')
     return this
@@ -230,7 +230,7 @@ function checkParts(parts: readonly ReplyPart[]): void {
   const lists = parts.filter(({ type }) => type === 'choices').length
   if (parts.length > maxParts || lists > 1 || utf8Length(JSON.stringify(parts)) > maxPartBytes) {
     throw flowCodeError(
-      `A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes of parts, and one list of choices.`,
+      `A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes, and one list of choices.`,
     )
   }
 }

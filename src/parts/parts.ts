@@ -2,6 +2,7 @@
 import { flowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
 import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
+import { comparableText } from '../util/comparable-text.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue, utf8Length } from '../util/json.js'
 import { isMediaType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'
@@ -48,7 +49,7 @@ export function choices(
         label: checkText('choices', `options[${index}].label`, label),
       }
       addOnce(values, checked.value, 'value', checked.value)
-      addOnce(labels, comparable(checked.label), 'label', checked.label)
+      addOnce(labels, comparableText(checked.label), 'label', checked.label)
       return checked
     })
     checkDistinct(copied)
@@ -200,11 +201,6 @@ function checkText(builder: string, field: string, text: unknown, maxLength = ma
   throw flowCodeError(`${builder} needs ${field}: a text${bound} that is not empty; got ${shownValue(text)}.`)
 }
 
-/** A label as `turn.choice` compares it. */
-function comparable(label: string): string {
-  return label.toLowerCase().replace(/\s+/g, '')
-}
-
 /** A text channel shows numbers and labels: neither may be the value or the label of another option. */
 function checkDistinct(options: readonly { readonly value: string; readonly label: string }[]): void {
   const owners = new Map(options.map((one, index) => [String(index + 1), one]))
@@ -214,10 +210,10 @@ function checkDistinct(options: readonly { readonly value: string; readonly labe
     throw flowCodeError(`choices: the value or the label of '${one.label}' is the number or the label of '${label}'.`)
   }
   for (const one of options) {
-    checkOwner(comparable(one.label), one)
-    owners.set(comparable(one.label), one)
+    checkOwner(comparableText(one.label), one)
+    owners.set(comparableText(one.label), one)
   }
-  for (const one of options) checkOwner(comparable(one.value), one)
+  for (const one of options) checkOwner(comparableText(one.value), one)
 }
 
 function addOnce(known: Set<string>, key: string, field: string, shown: string): void {

@@ -73,7 +73,7 @@ async function openCall(moves: Moving, transition: Transition, source: Source): 
   if (isOpen) throw refuse('it is open already')
   if (openCalls(draft).length >= maxOpen) throw refuse(`${maxOpen} steps are open`)
   count(moves, to)
-  renew(draft, entered)
+  beginAgain(draft, entered)
   pushCaller(draft, called)
   answer(draft, transition.fields, to, transition.fields.reply)
   addLead(draft, transition.fields)
@@ -206,13 +206,13 @@ function outermostNew(draft: TurnDraft, target: FlowScope): FlowScope | undefine
 }
 
 /** Empties the states of a flow's steps, and the memories that no step outside shares. */
-function renew(draft: TurnDraft, flow: FlowScope | undefined): void {
+function beginAgain(draft: TurnDraft, flow: FlowScope | undefined): void {
   if (flow === undefined) return
   const { steps, memory, turnNumber } = draft
   const isInside = (stepId: string): boolean => stepId.startsWith(flow.prefix)
   for (const stepId of steps.all().keys()) {
     if (!isInside(stepId)) continue
-    callsOf(draft).renewed.add(stepId)
+    callsOf(draft).fresh.add(stepId)
     draft.forget(stepId)
   }
   const outside = memoriesOf(steps, (stepId) => !isInside(stepId))

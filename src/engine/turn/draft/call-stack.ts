@@ -21,7 +21,7 @@ class CallStack implements OpenCalls {
   handler: OpenCall | undefined
   lead: string | undefined
   leadParts: readonly ReplyPart[] | undefined
-  readonly renewed: Set<string> = new Set()
+  readonly fresh: Set<string> = new Set()
   readonly choices: Map<string, SessionStep['choices']> = new Map()
 
   withLead(reply: TurnReply): TurnReply {
@@ -47,9 +47,9 @@ class CallStack implements OpenCalls {
     return { ...steps, ...Object.fromEntries(entries) }
   }
 
-  withoutRenewed(steps: SessionFlow['steps']): SessionFlow['steps'] {
-    if (this.renewed.size === 0) return steps
-    return Object.fromEntries(Object.entries(steps).filter(([stepId]) => !this.renewed.has(stepId)))
+  withoutFresh(steps: SessionFlow['steps']): SessionFlow['steps'] {
+    if (this.fresh.size === 0) return steps
+    return Object.fromEntries(Object.entries(steps).filter(([stepId]) => !this.fresh.has(stepId)))
   }
 }
 

@@ -65,12 +65,12 @@ export class FlowSteps {
   }
 
   /** The same steps with new step objects, so that still running code of the old ones cannot reach them. */
-  renewed(): FlowSteps {
-    const renewed = new FlowSteps(this.root.flow, this.#flowName)
-    Object.assign(renewed, this)
-    for (const [id, step] of this.#steps) renewed.#steps.set(id, new (step.constructor as StepConstructor)())
-    renewed.#ownModels = this.#ownModels
-    return renewed
+  withNewSteps(): FlowSteps {
+    const copy = new FlowSteps(this.root.flow, this.#flowName)
+    Object.assign(copy, this)
+    for (const [id, step] of this.#steps) copy.#steps.set(id, new (step.constructor as StepConstructor)())
+    copy.#ownModels = this.#ownModels
+    return copy
   }
 
   get(id: string): BaseStep | undefined {

@@ -27,8 +27,8 @@ export interface OpenCalls {
   handler: OpenCall | undefined
   lead: string | undefined
   leadParts: readonly ReplyPart[] | undefined
-  /** The steps whose stored states are not used any more: a flow was called that has them. */
-  readonly renewed: Set<string>
+  /** The steps whose stored states are not used any more, because the flow that has them was called again. */
+  readonly fresh: Set<string>
   /** The reply with what comes before it. */
   withLead(reply: TurnReply): TurnReply
   /** @throws `FlowCodeError` if a text comes before a reply that is not plain text */
@@ -36,5 +36,5 @@ export interface OpenCalls {
   /** By step, the lists of choices that this turn has opened, or closed (`undefined`). */
   readonly choices: Map<string, SessionStep['choices']>
   withChoices(steps: SessionFlow['steps'], draft: StepRuntime): SessionFlow['steps']
-  withoutRenewed(steps: SessionFlow['steps']): SessionFlow['steps']
+  withoutFresh(steps: SessionFlow['steps']): SessionFlow['steps']
 }

@@ -197,7 +197,7 @@ export class TurnDraft implements StepRuntime {
 
   /** A new, unchanged draft for the same turn, with new step objects. The spending so far stays. */
   startAgain(): TurnDraft {
-    const draft = new TurnDraft(this.#limits, this.flow, this.steps.renewed(), this.base, this.loaded, this.budget)
+    const draft = new TurnDraft(this.#limits, this.flow, this.steps.withNewSteps(), this.base, this.loaded, this.budget)
     draft.storedRevision = this.storedRevision
     draft.modelCalls = this.modelCalls
     draft.askedToolCalls = this.askedToolCalls
@@ -411,7 +411,7 @@ export class TurnDraft implements StepRuntime {
       changed[stepId] = step
       steps = changed
     }
-    if (this.calls !== undefined) steps = this.calls.withoutRenewed(steps)
+    if (this.calls !== undefined) steps = this.calls.withoutFresh(steps)
     for (const [stepId, state] of this.#states ?? []) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
       if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates?.get(stepId)) continue
@@ -432,7 +432,7 @@ export class TurnDraft implements StepRuntime {
 
   #stored(stepId: string): SessionStep | undefined {
     const { steps } = this.base.flow
-    return Object.hasOwn(steps, stepId) && !this.calls?.renewed.has(stepId) ? steps[stepId] : undefined
+    return Object.hasOwn(steps, stepId) && !this.calls?.fresh.has(stepId) ? steps[stepId] : undefined
   }
 }
 

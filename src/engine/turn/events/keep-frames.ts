@@ -57,15 +57,20 @@ function dueTimes(
   const former = base.flow.frames?.[index]
   const times = new Map(keptTimers(former, one, index).map(({ name, at }) => [name, Date.parse(at)]))
   if (calls?.takenAt === index) times.delete(event?.name ?? '')
-  const start = (name: string, ms: number | undefined, from = now): unknown => ms && times.set(name, from + ms)
+  const set = (name: string, ms: number | undefined, from = now): void => {
+    if (ms !== undefined) times.set(name, from + ms)
+  }
   for (const { name, after, silence } of newEvents(former, one, index)) {
-    start(name, after)
-    start(name, silence, silenceFrom(base, now, silence))
+    set(name, after)
+    set(name, silence, silenceFrom(base, now, silence))
   }
   // Whatever a user does ends a silence.
   const isSpoken = event === undefined || event.source === 'user'
-  for (const { name, silence } of isSpoken ? [...ofStep, ...ofFlow] : []) start(name, silence)
-  for (const [name, ms] of timersFor(declared, index)) if (start(name, ms) === undefined) times.delete(name)
+  for (const { name, silence } of isSpoken ? [...ofStep, ...ofFlow] : []) set(name, silence)
+  for (const [name, ms] of timersFor(declared, index)) {
+    times.delete(name)
+    set(name, ms)
+  }
   return times
 }
 

@@ -1,6 +1,7 @@
 /** Which option of the open choices a message chose. */
 import type { Turn } from '../../../flow/turn.js'
 import type { SessionStep } from '../../../session/session-document.js'
+import { comparableText } from '../../../util/comparable-text.js'
 import { type Mask, maskText } from '../../core/mask-text.js'
 import type { TurnInput } from '../../core/turn-input.js'
 
@@ -24,11 +25,11 @@ export function chosen(
   // A button of an older reply is text, also if the open list has the same label.
   if (choice !== undefined && (choice.turn !== turn || !isSame(choice.name, name))) return undefined
   const said = userMessage.trim()
-  const label = comparable(masked(userMessage))
+  const label = comparableText(masked(userMessage))
   const found =
     onlyOne(options, ({ value }) => choice !== undefined && isSame(choice.value, value)) ??
     options.find(({ value }) => value === said) ??
-    onlyOne(options, (one) => label !== '' && comparable(one.label) === label) ??
+    onlyOne(options, (one) => label !== '' && comparableText(one.label) === label) ??
     options[Number(/^(\d{1,3})[.)]?$/.exec(said)?.[1]) - 1]
   return found && Object.freeze({ name, value: found.value })
 }
@@ -37,9 +38,4 @@ export function chosen(
 function onlyOne(options: readonly Option[], isMeant: (option: Option) => boolean): Option | undefined {
   const [found, ...others] = options.filter(isMeant)
   return others.length === 0 ? found : undefined
-}
-
-/** Case and spaces do not count. */
-function comparable(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, '')
 }
