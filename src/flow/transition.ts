@@ -229,9 +229,7 @@ export function checkBase64(reply: string): void {
 function checkParts(parts: readonly ReplyPart[]): void {
   const lists = parts.filter(({ type }) => type === 'choices').length
   if (parts.length > maxParts || lists > 1 || utf8Length(JSON.stringify(parts)) > maxPartBytes) {
-    throw flowCodeError(
-      `A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes, and one list of choices.`,
-    )
+    throw flowCodeError(`A reply may have at most ${maxParts} parts, ${maxPartBytes} bytes, and one list of choices.`)
   }
 }
 

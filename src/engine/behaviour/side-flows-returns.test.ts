@@ -1,5 +1,5 @@
 /** What a call and a return are to those who watch a turn, and what does not outlive a return. */
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { expectNothingLeft } from '../../../testing/contract/engine-harness.js'
 import { modelHarness } from '../../../testing/contract/model-harness.js'
 import { flow, modelStep, step, talk } from '../../../testing/contract/side-flows/talk.js'
@@ -175,4 +175,13 @@ describe('parts', () => {
     delete withHole[1]
     expect(() => reply('Prices').withParts(withHole)).toThrow('withParts needs parts')
   })
+})
+
+test('a lead before a step that onMessage goes to in the first turn: the first step is not left, as it was not entered', async () => {
+  const left = vi.fn()
+  const First = step('First', () => reply('First?'), { onExit: left })
+  const Second = step('Second', () => reply('Second?'))
+  const { say } = talk(flow('Shop', [First, Second], { onMessage: () => go(Second).withLead('Welcome.') }))
+  expect(await say('hello')).toBe('Welcome.\n\nSecond?')
+  expect(left).not.toHaveBeenCalled()
 })

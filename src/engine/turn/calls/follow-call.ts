@@ -159,7 +159,7 @@ async function unwind(moves: Moving, at: number): Promise<void> {
 
 /** Leaves the current step, if it was entered. */
 async function leave({ control, draft, turn }: Moving): Promise<void> {
-  if (draft.entry !== notEntered) await leaveStep(control, draft, turn)
+  if (draft.currentStep !== null && draft.entry !== notEntered) await leaveStep(control, draft, turn)
 }
 
 function count({ control, draft }: Moving, to: string): void {
