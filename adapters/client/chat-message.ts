@@ -28,11 +28,11 @@ export interface Delivery {
 
 /** The button that the user pressed: an option of a `choices` part. */
 export interface ChatChoice {
-  /** The part's. */
+  /** The `turn` of the part. */
   readonly turn: number
-  /** The part's. */
+  /** The `name` of the part. */
   readonly name: string
-  /** The option's. */
+  /** The `value` of the option. */
   readonly value: string
 }
 

@@ -74,9 +74,9 @@ const schemas: JsonObject = {
   }),
   EventRequest: object({ name: text, 'payload?': describe('Any JSON that the event accepts.', {}) }),
   Choice: object({
-    turn: describe("The part's.", { type: 'integer' }),
-    name: describe("The part's."),
-    value: describe("The option's."),
+    turn: describe('The `turn` of the part.', { type: 'integer' }),
+    name: describe('The `name` of the part.'),
+    value: describe('The `value` of the option.'),
   }),
   Attachment: object(
     {

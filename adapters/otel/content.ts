@@ -27,7 +27,7 @@ export function contentOfTurn({ entry }: EngineEventMap['turn:content']): Attrib
   const said = encoding === undefined ? textOf(reply) : { type: 'file', mime_type: contentType }
   const input = { [attribute.inputMessages]: JSON.stringify([{ role: 'user', parts: [textOf(message)] }]) }
   const output = {
-    [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said, ...parts.map(replyPartOf)] }]),
+    [attribute.outputMessages]: JSON.stringify([{ role: 'assistant', parts: [said, ...parts.map(tracedPart)] }]),
   }
   // An event is no message, and may be taken in silence.
   return { ...(event === undefined && input), ...((event === undefined || reply !== '') && output) }
@@ -41,7 +41,7 @@ function textOf(content: string) {
   return { type: 'text', content }
 }
 
-function replyPartOf(part: ReplyPart) {
+function tracedPart(part: ReplyPart) {
   return part.type === 'file' ? { type: 'file', mime_type: part.mediaType } : part
 }
 

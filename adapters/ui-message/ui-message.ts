@@ -96,8 +96,8 @@ export function partsBeside(reply: Replied): Exclude<FlowMessagePart, { readonly
   return (sentParts(reply) ?? []).map((part, index) => {
     if (part.type === 'file') return { type: 'file', mediaType: part.mediaType, url: part.url }
     const { type, ...data } = part
-    const of = part.type === 'custom' ? part : { name: type, data }
+    const named = part.type === 'custom' ? part : { name: type, data }
     // A custom name is the application's own.
-    return { type: `data-${of.name}`, id: `part-${index + 1}`, data: of.data } as FlowDataPart
+    return { type: `data-${named.name}`, id: `part-${index + 1}`, data: named.data } as FlowDataPart
   })
 }
