@@ -4,10 +4,10 @@ import type { FlowStreamEvent, ReplyPart, RunResponseType } from '../../src/inde
 /** The state of the session after a turn: docs/http.md, "Whether the session goes on". */
 export type ChatSessionState = Extract<FlowStreamEvent, { type: 'result' }>['sessionState']
 
-type Choices = Extract<ReplyPart, { readonly type: 'choices' }>
-
 /** What a reply carries beside its text. A `choices` part names its turn, for the choice that is sent back. */
-export type ChatPart = Exclude<ReplyPart, Choices> | (Choices & { readonly turn: number })
+export type ChatPart =
+  | Exclude<ReplyPart, { readonly type: 'choices' }>
+  | (Extract<ReplyPart, { readonly type: 'choices' }> & { readonly turn: number })
 
 /** How a turn ended. */
 export interface ChatOutcome extends RunResponseType {

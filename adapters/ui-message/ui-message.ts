@@ -2,34 +2,33 @@
  * Types for the messages and chunks of the AI SDK that this adapter reads and writes. They need no package of the AI
  * SDK, and contain only what versions 5, 6 and 7 share.
  */
-import { type Replied, type SentPart, sentParts } from '../fetch/reply/sent-parts.js'
-
-type Part<Type extends SentPart['type']> = Omit<Extract<SentPart, { readonly type: Type }>, 'type'>
+import type { ReplyPart } from '../../src/index.js'
+import { type Replied, sentParts } from '../fetch/reply/sent-parts.js'
 
 /**
  * The data parts of a reply, by name, as `UIMessage<FlowMessageMetadata, FlowMessageData>` of the AI SDK takes them:
  * the part `data-choices` has the data `FlowMessageData['choices']`. Add the names that your flow gives to `custom`.
  */
 export type FlowMessageData = {
-  choices: Part<'choices'>
-  card: Part<'card'>
-  form: Part<'form'>
+  choices: Omit<Extract<ReplyPart, { readonly type: 'choices' }>, 'type'> & { readonly turn: number }
+  card: Omit<Extract<ReplyPart, { readonly type: 'card' }>, 'type'>
+  form: Omit<Extract<ReplyPart, { readonly type: 'form' }>, 'type'>
 }
 
 /** A piece of a message. */
 export type FlowMessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mediaType: string; readonly url: string; readonly filename?: string }
-  | FlowDataPart
+  | {
+      [Name in keyof FlowMessageData]: {
+        readonly type: `data-${Name}`
+        /** Unique in its message. */
+        readonly id: string
+        readonly data: FlowMessageData[Name]
+      }
+    }[keyof FlowMessageData]
 
-type FlowDataPart = {
-  [Name in keyof FlowMessageData]: {
-    readonly type: `data-${Name}`
-    /** Unique in its message. */
-    readonly id: string
-    readonly data: FlowMessageData[Name]
-  }
-}[keyof FlowMessageData]
+type FlowDataPart = Extract<FlowMessagePart, { readonly data: unknown }>
 
 /** The `metadata` of a message, about its session and its turn. */
 export interface FlowMessageMetadata {

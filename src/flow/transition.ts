@@ -39,7 +39,7 @@ export type StepTarget = { new (): { state: object }; readonly id: string }
  *
  * @inline
  */
-export type FlowTarget = { new (): { steps(): unknown }; readonly id: string }
+export type FlowTarget = { new (): { steps: unknown }; readonly id: string }
 
 /** @internal */
 export interface TransitionFields {

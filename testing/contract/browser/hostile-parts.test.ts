@@ -29,7 +29,7 @@ function partsWith(attack: string) {
     title: attack,
     description: attack,
     properties: {
-      [`a ${attack}`]: { type: 'string', ...field, format: attack, default: attack },
+      [`a ${attack}`]: { type: 'string', ...field, default: attack },
       b: { type: 'string', ...field, enum: [attack], enumNames: [attack] },
       c: { type: 'number', ...field },
       d: { type: 'boolean', ...field },

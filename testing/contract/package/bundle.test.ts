@@ -38,7 +38,7 @@ const subpaths = [
 /** The bound of the whole root. docs/decisions/root-size.md lists what it grew for. */
 const maximumBytes = 66.6 * 1024
 /** The bound of what the root loads with the first outside event or timer. */
-const maximumLateBytes = 8.2 * 1024
+const maximumLateBytes = 8.8 * 1024
 
 const wholeRoot = "export * from 'turnkeeper'"
 const application = `
