@@ -1,8 +1,8 @@
 /** The builders of parts. Each checks its part at once, so that the error names the line that made it. */
 import { flowCodeError } from '../errors/engine-errors.js'
 import { FlowError } from '../errors/flow-error.js'
+import { comparableText } from '../model/comparable-text.js'
 import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
-import { comparableText } from '../util/comparable-text.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue, utf8Length } from '../util/json.js'
 import { isMediaType } from '../util/patterns.js'
 import { shownValue } from '../util/shown-value.js'

@@ -27,9 +27,12 @@ afterEach(expectNothingLeft)
 /** How another engine, with its session, fails. */
 type Fails = () => Promise<FlowError | undefined>
 
-/** An engine with one flow, `Inner`. */
+/** An engine with one flow, `Inner`. Its IDs never look like keys, which are redacted in texts of flow code. */
 function inner(limits: object = {}) {
-  return harness({ flows: [flowOf('Inner', (turn) => reply('x'.repeat(Number(turn.message) || 1)))], limits })
+  let made = 0
+  const generateId = (kind: string): string => `inner${kind}${++made}`
+  const flows = [flowOf('Inner', (turn) => reply('x'.repeat(Number(turn.message) || 1)))]
+  return harness({ flows, limits, generateId })
 }
 
 const failures: readonly (readonly [FlowError['code'], Fails])[] = [

@@ -1,7 +1,7 @@
 /** Which option of the open choices a message chose. */
 import type { Turn } from '../../../flow/turn.js'
+import { comparableText } from '../../../model/comparable-text.js'
 import type { SessionStep } from '../../../session/session-document.js'
-import { comparableText } from '../../../util/comparable-text.js'
 import { type Mask, maskText } from '../../core/mask-text.js'
 import type { TurnInput } from '../../core/turn-input.js'
 
