@@ -233,8 +233,8 @@ export class FlowEngine {
   }
 
   /**
-   * Sends an event to a session: a decision, a webhook, a colleague's answer. The step that the session is in takes it,
-   * or its flow, in a turn of its own, after the turns that wait already. Never rejects.
+   * Sends an event to a session: a decision, a webhook, a colleague's answer. The current step takes it, or else a step
+   * that waits for a return, or a flow. It is a turn, after the turns that wait already. Never rejects.
    *
    * @returns as `execute`; with the error `EVENT_NOT_TAKEN` if nothing takes the event. Unless `sessionState` is then
    * `running`, sending it again is useless.
@@ -249,7 +249,7 @@ export class FlowEngine {
   }
 
   /**
-   * Sends the events of a session whose timers are due, each in a turn of its own. Call it at the times that the option
+   * Sends the events of a session whose timers are due, each in a separate turn. Call it at the times that the option
    * `schedule` receives. Calling it early, late, twice or in another process does no harm. Never rejects.
    */
   wake(named: { readonly sessionId: string }): Promise<WakeResult> {
@@ -308,7 +308,7 @@ export class FlowEngine {
   /**
    * Removes every stored session of an owner, each under its lock, and repeats the listing until it is empty, at most
    * ten times. Refuse the owner's requests first: a turn in another process may begin a session after the last listing.
-   * `failed` counts the sessions that are left, and those of the owner that the store cannot read.
+   * `failed` counts the sessions that are left, and the owner's sessions that the store cannot read.
    *
    * @throws `InvalidInputError` (rejects) if the store cannot list; `SessionStoreError` or `EngineClosedError` if it
    * could not go on: call it again

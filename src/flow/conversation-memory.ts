@@ -16,6 +16,7 @@ import { GrowingList } from '../session/lists/growing-list.js'
 import { shareList } from '../session/lists/shared-lists.js'
 import type { SentAttachment, SessionAttachment, SessionDocument, SessionMemory } from '../session/session-document.js'
 import type { BaseStep } from './base-step.js'
+import { LogicStep } from './logic-step.js'
 import { Step } from './step.js'
 
 type StoredMemory = Readonly<Record<string, SessionMemory>>
@@ -35,6 +36,12 @@ export function namespaceOf(step: { readonly memory?: string | undefined }, step
   const namespace: unknown = step.memory ?? stepId
   if (typeof namespace === 'string' && namespace !== '' && namespace !== '__proto__') return namespace
   throw flowCodeError(`The memory namespace of step '${stepId}' must be a non-empty string other than '__proto__'.`)
+}
+
+/** The namespace to which a step adds what is said in it; `undefined` if it has none. */
+export function memoryOf(step: BaseStep | undefined, stepId: string): string | undefined {
+  const remembers = step instanceof Step || (step instanceof LogicStep && step.memory !== undefined)
+  return remembers ? namespaceOf(step, stepId) : undefined
 }
 
 /** The memory namespaces of the model steps among `steps`. */

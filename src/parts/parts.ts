@@ -13,15 +13,15 @@ type Part<Type extends ReplyPart['type']> = Extract<ReplyPart, { readonly type: 
 const maxNameLength = 200
 const maxJsonDepth = 16
 const customName = /^[A-Za-z][\w.-]{0,63}$/
-/** `custom` could not be told from these in `turnkeeper/ui-message`. */
+/** In `turnkeeper/ui-message`, a `custom` part with one of these names would look like another part. */
 const takenNames: readonly string[] = ['choices', 'card', 'form', 'file', 'reset']
 
 /**
  * A list to choose from: buttons. `turn.choice` is the option that the next message chose.
  *
  * @param name - What is chosen: 1 to 200 characters.
- * @param options - At least one. Values, of at most 200 characters, and labels are not empty, and no two are the same. None
- * is the number of another option, which a text channel shows.
+ * @param options - At least one. Values, of at most 200 characters, and labels are not empty, and no two are the same.
+ * None is the number of another option, which a text channel shows.
  * @throws `FlowCodeError`
  * @example
  * ```ts
@@ -88,8 +88,8 @@ export function card(part: {
  * `event({ name, byUser: true, input })`.
  *
  * @param part - `schema`: a JSON Schema of type `object` whose properties are texts, numbers or booleans (what MCP
- * allows in an elicitation), such as `z.toJSONSchema` makes; each `pattern` is left out. `values`: what the fields hold at first. `errors`: what is wrong, by field. Both default
- * to nothing.
+ * allows in an elicitation), such as `z.toJSONSchema` makes; each `pattern` is left out. `values`: what the fields hold
+ * at first. `errors`: what is wrong, by field. Both default to nothing.
  * @throws `FlowCodeError`
  * @example
  * ```ts

@@ -186,7 +186,7 @@ export interface SessionDocument {
       readonly type: 'image' | 'file'
       readonly mediaType: string
       readonly name?: string
-      /** Where it is, if it came as an address. */
+      /** Its address, if it came as one. */
       readonly url?: string
       /** The ID in the document's `attachments`, which keeps the bytes of the newest turns. */
       readonly attachment?: string

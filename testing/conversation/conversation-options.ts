@@ -7,7 +7,7 @@ import type { ReplyJudge } from './expect/judged-meaning.js'
 import type { SessionStart } from './session-start.js'
 import type { ConversationWorldOptions } from './world/world-options.js'
 
-/** The options of a `Conversation`, including those of the engine. */
+/** The options of a `Conversation`, including the engine's options. */
 export interface ConversationOptions extends ConversationWorldOptions {
   /** The `config` of the session's first turn. Default: none. */
   readonly config?: JsonObject

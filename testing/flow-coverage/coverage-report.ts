@@ -151,25 +151,15 @@ function transitionsOf({ steps }: FlowOutline, { transitions }: FlowCounts): Cov
     const declared = [...new Set(next)]
     // A call or a return is as good as a move.
     const isMove = (to: string): boolean => moves.has(to) || !(calls.has(to) || returns.has(to))
+    const ofKind = (kind: TransitionKind, seen: ReadonlyMap<string, number>): CoveredTransition[] =>
+      [...seen].map(([to, times]) => ({ from, to, seen: times, declared: declared.includes(to) || null, kind }))
     return [
       ...declared.filter(isMove).map((to) => ({ from, to, seen: moves.get(to) ?? 0, declared: true })),
       ...[...moves]
         .filter(([to]) => !declared.includes(to))
         .map(([to, seen]) => ({ from, to, seen, declared: next === undefined ? null : false })),
-      ...[...calls].map(([to, seen]) => ({
-        from,
-        to,
-        seen,
-        declared: declared.includes(to) || null,
-        kind: 'call' as const,
-      })),
-      ...[...returns].map(([to, seen]) => ({
-        from,
-        to,
-        seen,
-        declared: declared.includes(to) || null,
-        kind: 'return' as const,
-      })),
+      ...ofKind('call', calls),
+      ...ofKind('return', returns),
     ]
   })
 }

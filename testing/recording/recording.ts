@@ -155,8 +155,8 @@ export interface ReplayOptions extends Pick<FlowEngineOptions, 'services' | 'lim
 
 /**
  * Runs a recording on the current code: the user sends the same messages, models give the same answers, at the first
- * attempt, and tools run again with the given `services`. Each turn runs at its recorded time. Events are sent again,
- * those of the clock and of the user by the application.
+ * attempt, and tools run again with the given `services`. Each turn runs at its recorded time. Events are sent again
+ * by the application, also the events of the clock and of the user.
  *
  * @returns The session as it is stored at the end.
  * @throws `ExpectationError` (rejects) at the first turn whose reply, parts, content type, step, tool calls, model calls or

@@ -44,7 +44,7 @@ export function hasReceipt(
 
 function replyOf(document: SessionDocument, { turn, event }: SessionReceipt): Replay | undefined {
   const entry = document.history.find((one) => one.turn === turn)
-  // Whoever sent an event needs to know only that it was taken.
+  // The sender of an event needs to know only that it was taken.
   if (entry === undefined && !event) return undefined
   const { reply: text = '', contentType = plain, encoding, parts, id = '' } = entry ?? {}
   // No turn follows the one that completed the session.

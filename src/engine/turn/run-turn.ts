@@ -137,7 +137,7 @@ function startKeyed(control: TurnControl, loaded: SessionDocument | undefined): 
 /** The part of the turn that works on its session. */
 async function runSession(control: TurnControl, draft: TurnDraft): Promise<PreparedCommit> {
   const { flow } = draft
-  // An event that nobody takes must not change the session.
+  // An event that no step takes must not change the session.
   if (flow.isBatch() && control.input.event === undefined)
     await control.work.uninterrupted(() => saveCheckpoint(control, draft))
   attachSteps(draft)

@@ -10,6 +10,7 @@ import {
   type SessionDocument,
 } from '../../../src/index.js'
 import { VirtualClock } from '../../index.js'
+import { playAtRandom } from '../random-plays.js'
 import { delays, type Gate, Waiting } from './flow.js'
 import { type ModelEvent, type Outcome, WaitingModel } from './model.js'
 
@@ -247,19 +248,8 @@ function sorted<T>(list: readonly T[]): readonly T[] {
 }
 
 test(`the engine and the model agree in ${numRuns} runs`, { timeout: 300_000 }, async () => {
-  const counts = new Map<string, number>()
-  const count = (what: string): void => void counts.set(what, (counts.get(what) ?? 0) + 1)
-  const actions = fc.array(action, { minLength: 5, maxLength: 30, size: 'max' })
-  await fc.assert(
-    fc.asyncProperty(fc.noBias(actions), async (list) => {
-      const play = new Play(count)
-      for (const one of list) await play.act(one)
-    }),
-    { numRuns, seed },
-  )
-  console.log(
-    `waiting: ${numRuns} runs: ${[...counts].map(([what, times]) => `${what} ${times}`).join(', ')} (${toRepeat})`,
-  )
+  const options = { numRuns, seed, maxLength: 30, toRepeat }
+  const counts = await playAtRandom('waiting', action, (count) => new Play(count), options)
   const all = [
     'EVENT_NOT_TAKEN',
     'FLOW_ERROR',

@@ -33,8 +33,7 @@ function collectFlow(
   flowName: string,
 ): Flow {
   const id = newId(steps, outer, flowName, prefixes, flowClass)
-  const around: unknown[] = []
-  for (let one: FlowScope | undefined = outer; one !== undefined; one = one.outer) around.push(one.flow.constructor)
+  const around: readonly unknown[] = steps.flowsFrom(outer).map((scope) => scope.flow.constructor)
   if (around.includes(flowClass)) throw registrationError(`Flow '${flowName}': the flow '${id}' contains itself.`)
   if (around.length >= maxFlows) {
     throw registrationError(`Flow '${flowName}': the flow '${id}' is more than ${maxFlows} flows deep.`)

@@ -1,8 +1,7 @@
 /** Applies transitions that open a call, return from one, or leave steps while calls are open. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
-import { namespaceOf } from '../../../flow/conversation-memory.js'
+import { memoryOf } from '../../../flow/conversation-memory.js'
 import { EndStep } from '../../../flow/end-step.js'
-import { LogicStep } from '../../../flow/logic-step.js'
 import { Step } from '../../../flow/step.js'
 import type { Transition, TransitionFields } from '../../../flow/transition.js'
 import { plain } from '../../core/run-envelope.js'
@@ -182,12 +181,11 @@ function placeOf(draft: TurnDraft, { scope, at }: Source): number {
  * @param last - Later open calls do not count.
  */
 function calledAt(draft: TurnDraft, scope: FlowScope, last: number): number | undefined {
-  for (let flow: FlowScope | undefined = scope; flow?.outer !== undefined; flow = flow.outer) {
-    const id = idOf(flow)
-    const at = openCalls(draft).findLastIndex(({ called }, index) => index <= last && called === id)
-    if (at !== -1) return at
-  }
-  return undefined
+  const open = openCalls(draft)
+  const places = draft.steps
+    .flowsFrom(scope)
+    .map((flow) => open.findLastIndex(({ called }, index) => index <= last && called === idOf(flow)))
+  return places.find((at) => at !== -1)
 }
 
 function idOf({ prefix }: FlowScope): string {
@@ -197,12 +195,8 @@ function idOf({ prefix }: FlowScope): string {
 /** The outermost flow around a target of which no step is open; `undefined` if there is none. */
 function outermostNew(draft: TurnDraft, target: FlowScope): FlowScope | undefined {
   const open = openCalls(draft)
-  let found: FlowScope | undefined
-  for (let scope: FlowScope | undefined = target; scope?.outer !== undefined; scope = scope.outer) {
-    const { prefix } = scope
-    if (!open.some(({ step }) => step.startsWith(prefix))) found = scope
-  }
-  return found
+  // Every step begins with the empty prefix of the session's flow.
+  return draft.steps.flowsFrom(target).findLast(({ prefix }) => !open.some(({ step }) => step.startsWith(prefix)))
 }
 
 /** Empties the states of a flow's steps, and the memories that no step outside shares. */
@@ -224,8 +218,8 @@ function beginAgain(draft: TurnDraft, flow: FlowScope | undefined): void {
 function memoriesOf(steps: FlowSteps, isMeant: (stepId: string) => boolean): ReadonlySet<string> {
   const namespaces = new Set<string>()
   for (const [stepId, step] of steps.all()) {
-    const remembers = step instanceof Step || (step instanceof LogicStep && step.memory !== undefined)
-    if (remembers && isMeant(stepId)) namespaces.add(namespaceOf(step, stepId))
+    const namespace = isMeant(stepId) ? memoryOf(step, stepId) : undefined
+    if (namespace !== undefined) namespaces.add(namespace)
   }
   return namespaces
 }

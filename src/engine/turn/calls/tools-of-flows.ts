@@ -11,7 +11,7 @@ export async function toolsOfFlows(
   turn: Turn,
   step: Step,
 ): Promise<ReadonlyMap<string, Tool>> {
-  const [own, ...outer] = steps.flowsAround(stepId)
+  const [own, ...outer] = steps.flowsFrom(steps.scopeOf(stepId))
   const ofFlow = (await own?.flow.tools(turn)) ?? []
   const tools = new Map(toolsByName([...ofFlow, ...(await step.tools(turn))], stepId))
   for (const { flow } of outer) {

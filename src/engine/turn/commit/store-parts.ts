@@ -1,5 +1,4 @@
 /** Puts the parts of a reply into the session: masked into the history, and its choices to the current step. */
-
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { ReplyPart } from '../../../model/reply-part.js'
 import { deepFreeze, type JsonObject, type JsonValue } from '../../../util/json.js'

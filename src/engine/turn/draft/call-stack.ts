@@ -66,10 +66,9 @@ export function callsOf(draft: TurnDraft): OpenCalls {
  */
 export function resumeCalls(draft: TurnDraft): void {
   const { frames = [], currentStep } = draft.base.flow
-  const open = frames.map(({ step, entry, called, contentType }) => ({
-    ...{ step, entry, called, contentType },
-    timers: undefined,
-  }))
+  const open = frames.map(
+    ({ step, entry, called, contentType }): OpenCall => ({ step, entry, called, timers: undefined, contentType }),
+  )
   const current = open.pop()
   // `migrate` or `onRestore` may have moved the session, and left the frames behind.
   if (current === undefined || current.step !== currentStep) return

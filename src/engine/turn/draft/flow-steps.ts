@@ -104,10 +104,10 @@ export class FlowSteps {
     return this.scopeByStep?.get(stepId) ?? this.root
   }
 
-  /** The flows that have a step, the inside one first. */
-  flowsAround(stepId: string): readonly FlowScope[] {
-    const scopes = [this.scopeOf(stepId)]
-    for (let { outer } = scopes[0] as FlowScope; outer !== undefined; outer = outer.outer) scopes.push(outer)
+  /** A flow and those around it, the inside one first. */
+  flowsFrom(inside: FlowScope): readonly FlowScope[] {
+    const scopes = [inside]
+    for (let { outer } = inside; outer !== undefined; outer = outer.outer) scopes.push(outer)
     return scopes
   }
 

@@ -10,7 +10,7 @@ export interface TransitionSource {
   /** The step or flow, for error messages. Default: the step. */
   readonly owner?: string
   /** The flow, if one of its hooks or events has returned it. Then it applies to the place where the flow was called. */
-  readonly scope?: FlowScope
+  readonly scope?: FlowScope | undefined
   /** Which of the open calls it applies to. Default: the last, the current step. */
   readonly at?: number
 }

@@ -415,8 +415,7 @@ export class TurnDraft implements StepRuntime {
     for (const [stepId, state] of this.#states ?? []) {
       const stored = storable(state, `${stepId}.state`, this.#limits)
       if (!this.#wasIn(stepId) && JSON.stringify(stored) === this.#firstStates?.get(stepId)) continue
-      const former = this.#stored(stepId)
-      change(stepId, stepWith(former, stored))
+      change(stepId, { ...this.#stored(stepId), state: stored })
     }
     for (const [stepId, selection] of this.#answeredBy ?? []) {
       const step = steps[stepId] as SessionStep
@@ -434,11 +433,6 @@ export class TurnDraft implements StepRuntime {
     const { steps } = this.base.flow
     return Object.hasOwn(steps, stepId) && !this.calls?.fresh.has(stepId) ? steps[stepId] : undefined
   }
-}
-
-/** A step to store. Most have a state alone. */
-function stepWith(former: SessionStep | undefined, state: JsonObject): SessionStep {
-  return former?.model || former?.choices ? { ...former, state } : { state }
 }
 
 /** A storable copy of a flow's context, one level deeper than the `config` in it. */

@@ -36,7 +36,8 @@ function frameOf(
   const times = dueTimes(control, draft, declared, one, index)
   if (times.size > maxTimers) throw flowCodeError(`Step '${step}' has more than ${maxTimers} timers.`)
   return {
-    ...{ step, entry },
+    step,
+    entry,
     ...(called !== undefined && { called }),
     ...(contentType !== undefined && { contentType }),
     ...(times.size > 0 && { timers: [...times].map(([name, at]) => ({ name, at: isoTime(at) })) }),

@@ -52,14 +52,11 @@ export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Tu
   if (control.after !== undefined) takeOver(control, draft, control.after)
   const found = find(draft, declared, event, control.engine.clock.now())
   if (found === undefined) throw refuse(control, notTaken(control, event, declared))
-  const call = declared[found.at]?.call
-  const { step: from = draft.stepId } = found.scope === undefined ? (call ?? {}) : {}
-  const source = {
-    ...{ from, at: found.at, place: 'execute', owner: `Event '${event.name}'` },
-    ...(found.scope && { scope: found.scope }),
-  }
+  const { at, scope } = found
+  const from = scope === undefined ? (declared[at] as DeclaredEvents).call.step : draft.stepId
+  const source = { from, place: 'execute', owner: `Event '${event.name}'`, scope, at }
   const calls = callsOf(draft)
-  calls.takenAt = found.at
+  calls.takenAt = at
   if (found.event === undefined) {
     draft.event = entryOf(control, event)
     turn.log.warn(`A timer is removed: no step in use and no flow has an event '${event.name}' any more.`)
@@ -70,7 +67,7 @@ export async function takeEvent(control: TurnControl, draft: TurnDraft, turn: Tu
   })
   control.work.check()
   draft.event = entryOf(control, event)
-  calls.handler = calls.callers[found.at]
+  calls.handler = calls.callers[at]
   const returned: unknown = await found.event.execute(payload, turn)
   calls.handler = undefined
   control.work.check()

@@ -46,8 +46,8 @@ export async function findSession(
 }
 
 /**
- * Whether the client knows the ID from an interrupted turn that was about to create the session, and nobody has deleted
- * it since.
+ * Whether the client knows the ID from an interrupted turn that was about to create the session, and it was not deleted
+ * since.
  *
  * @throws `SessionStoreError` if the store failed
  */

@@ -25,7 +25,8 @@ export async function recoverFromModel(
   const hook = hookFor(error)
   if (hook === undefined) throw error
   const details = hook === 'onModelBlocked' ? blockedDetails(error as ModelBlockedError, draft.stepId) : error
-  for (const owner of [step, ...draft.steps.flowsAround(draft.stepId).map(({ flow }) => flow)]) {
+  const flows = draft.steps.flowsFrom(draft.steps.scopeOf(draft.stepId)).map(({ flow }) => flow)
+  for (const owner of [step, ...flows]) {
     const returned: unknown = await owner[hook](details as never, turn)
     control.work.check()
     if (Transition.isInstance(returned)) return returned

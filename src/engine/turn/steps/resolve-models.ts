@@ -45,7 +45,7 @@ export function resolveModels(
 
 /** The model that the innermost flow around a step selects. */
 function innermostModel(steps: FlowSteps, stepId: string): ModelChoice | undefined {
-  const choices = steps.flowsAround(stepId).map(({ flow }) => flow.model())
+  const choices = steps.flowsFrom(steps.scopeOf(stepId)).map(({ flow }) => flow.model())
   return choices.find((choice) => choice !== undefined)
 }
 

@@ -1,7 +1,7 @@
 /** Runs steps and applies transitions, from the current step until there is a reply. It changes only the draft. */
 import { flowCodeError } from '../../../errors/engine-errors.js'
 import type { BaseStep } from '../../../flow/base-step.js'
-import { namespaceOf, textMessage } from '../../../flow/conversation-memory.js'
+import { memoryOf, textMessage } from '../../../flow/conversation-memory.js'
 import type { EndStep } from '../../../flow/end-step.js'
 import { Flow } from '../../../flow/flow.js'
 import { LogicStep } from '../../../flow/logic-step.js'
@@ -72,7 +72,7 @@ export async function runStepsAfterError(
  */
 async function askOnMessage(control: TurnControl, draft: TurnDraft, turn: TurnView): Promise<boolean> {
   if (turn.message === '' && turn.attachments.length === 0) return false
-  for (const scope of draft.steps.flowsAround(draft.stepId)) {
+  for (const scope of draft.steps.flowsFrom(draft.steps.scopeOf(draft.stepId))) {
     if (scope.flow.onMessage === Flow.prototype.onMessage) continue
     const returned: unknown = await scope.flow.onMessage(turn)
     control.work.check()
@@ -164,20 +164,14 @@ async function runLogicStep(
   )
 }
 
-/** The memory namespace of a step, if it has one. */
-function memoryOf(steps: TurnDraft['steps'], stepId: string): string | undefined {
-  const step = steps.get(stepId)
-  const remembers = step instanceof Step || (step instanceof LogicStep && step.memory !== undefined)
-  return remembers ? namespaceOf(step, stepId) : undefined
-}
-
 /** Puts a reply that was not made by a model into the memory of its model step, so that the model knows it. */
 function remember(draft: TurnDraft, turn: TurnView, reply: TurnReply): void {
   const { answer, steps, memory } = draft
   if (answer === undefined || answer.remembered) return
   const isOfCaller = draft.calls?.callers.some(({ step }) => step === answer.from)
   const first = isOfCaller ? answer.from : draft.stepId
-  const namespace = memoryOf(steps, first) ?? memoryOf(steps, isOfCaller ? draft.stepId : answer.from)
+  const second = isOfCaller ? draft.stepId : answer.from
+  const namespace = memoryOf(steps.get(first), first) ?? memoryOf(steps.get(second), second)
   if (namespace === undefined) return
   // A model cannot read bytes in base64.
   const text = reply.encoding === undefined ? reply.text : `[${reply.contentType}]`

@@ -131,11 +131,12 @@ export async function enter(
   // `migrate` may have moved the session away from its list.
   if (draft.choicesOf(to) !== undefined) (await loadLate(draft.steps, control.engine)).setChoices(draft, to, undefined)
   draft.enter(to, transition?.fields)
-  const message = back?.message ?? transition?.fields.message
-  turn.enter(message ?? questionOf(control, turn, draft.steps.require(to)), back?.returned)
+  const step = draft.steps.require(to)
+  const message = back?.message ?? transition?.fields.message ?? questionOf(control, turn, step)
+  turn.enter(message, back?.returned)
   control.emit('step:enter', { step: to })
   control.stream?.send({ type: 'step', step: to })
-  const entered: unknown = draft.steps.require(to).onEnter(turn)
+  const entered: unknown = step.onEnter(turn)
   const next: unknown = entered === undefined ? undefined : await entered
   control.work.check()
   if (next !== undefined) await applyEntered(control, draft, turn, to, next)
@@ -173,8 +174,7 @@ async function applyEntered(
 function finishInEndStep(draft: TurnDraft, stepId: string, { fields }: Transition): void {
   const { reply, contentType } = fields
   answer(draft, fields, stepId, reply)
-  if (reply !== undefined) return
-  if (contentType !== undefined) draft.nextReply = fields
+  if (reply === undefined && contentType !== undefined) draft.nextReply = fields
 }
 
 /** Whether a transition leads to another step of the flow. */
