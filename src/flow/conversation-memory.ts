@@ -117,6 +117,18 @@ export class ConversationMemory {
     this.append(namespace, Object.freeze({ role: 'user', parts: Object.freeze(parts), turn }))
   }
 
+  /** Replaces the user's texts of this turn. */
+  hideUserTexts(text: string): void {
+    for (const { messages, userTexts } of this.#touched.values()) {
+      const hide = (part: StoredMessage['parts'][number]): typeof part =>
+        part.type === 'text' && userTexts.includes(part.text) ? Object.freeze({ type: 'text', text }) : part
+      messages.replaceAdded((one) => {
+        return one.role === 'user' ? Object.freeze({ ...one, parts: Object.freeze(one.parts.map(hide)) }) : one
+      })
+      userTexts.fill(text)
+    }
+  }
+
   /**
    * Removes the messages of a namespace, and the bytes from earlier turns that no message refers to any more.
    *

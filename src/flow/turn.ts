@@ -191,6 +191,20 @@ export interface Turn {
    * ```
    */
   forget(name: string): void
+  /**
+   * Replaces what the user sent in this turn, for a password or a card number: `text` stands in the history, memories,
+   * engine events and spans in place of the message, and is `turn.message` from now on. Of an event, the payload is left
+   * out. It holds for the whole turn, also if the flow's `onError` answers. Attachments stay. Call it before a model
+   * runs: what a model has received cannot be taken back.
+   *
+   * @throws `FlowCodeError` for anything but a text.
+   * @example
+   * ```ts
+   * const pin = turn.message
+   * turn.hideMessage('[PIN]')
+   * ```
+   */
+  hideMessage(text: string): void
   /** The state of another step of this flow. Changes are stored when the turn commits. */
   stateOf<Target extends StepTarget>(step: Target): InstanceType<Target>['state']
   /**

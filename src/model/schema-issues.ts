@@ -11,7 +11,8 @@ export function issueText(issues: readonly StandardSchemaV1.Issue[]): string {
   const text = issues
     .slice(0, maxIssues)
     .map(({ path = [], message }) => {
-      const where = path.map((segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')
+      // ArkType's path is a list of its own class, whose `map` does not work.
+      const where = Array.from(path, (segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')
       return where === '' ? message : `${where}: ${message}`
     })
     .join('; ')

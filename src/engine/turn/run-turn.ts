@@ -177,7 +177,8 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
   }
   const { attachments } = control.input
   if (attachments.length > 0) draft.sent = draft.memory.sent(attachments, draft.turnNumber)
-  const masked = maskTurn(mask, draft, control.input.userMessage)
+  const said = draft.hidden ?? control.input.userMessage
+  const masked = maskTurn(mask, draft, said)
   if (draft.parts !== undefined) (await lateCode(engine)).storeParts(draft, masked?.mask)
   const scheduling = keepWaiting(control, draft)
   // Without a timer there is nothing to await.
@@ -185,13 +186,7 @@ async function prepareCommit(control: TurnControl, draft: TurnDraft): Promise<Pr
   draft.budget?.keepTime(draft.usage)
   const compaction = draft.completed ? undefined : compactorOf(flows, control.flowName)?.start(control, draft)
   const revision = nextRevision(draft.storedRevision, generateId('revision'))
-  const document = draft.toDocument(
-    revision,
-    control,
-    clock.now(),
-    masked?.message ?? control.input.userMessage,
-    masked?.reply,
-  )
+  const document = draft.toDocument(revision, control, clock.now(), masked?.message ?? said, masked?.reply)
   const { stateSchemas } = draft.steps
   // Without a schema there is nothing to await.
   if (stateSchemas !== undefined) await checkStates(control, { draft, document }, stateSchemas)

@@ -114,6 +114,8 @@ export class TurnDraft implements StepRuntime {
   declare calls: OpenCalls | undefined
   /** The event that the turn took, for the history. */
   event: SessionHistoryEntry['event']
+  /** What stands in place of the user's message: see `Turn.hideMessage`. */
+  declare hidden: string | undefined
   /** The parts of the reply, for the history. */
   declare storedParts: readonly ReplyPart[] | undefined
   /** The images and files of the user's message, for the history. */
@@ -203,6 +205,7 @@ export class TurnDraft implements StepRuntime {
     draft.askedToolCalls = this.askedToolCalls
     Object.assign(draft.usage, this.usage)
     if (this.#entersAnew) draft.enterAnew()
+    if (this.hidden !== undefined) draft.hidden = this.hidden
     return draft
   }
 
@@ -394,7 +397,8 @@ export class TurnDraft implements StepRuntime {
     const { text, contentType, encoding } = this.reply
     const { turnNumber: turn, stepId: step, storedParts: parts } = this
     const entry = { turn, id, at, message, reply: storedReply ?? text, contentType, step }
-    const { sent, event } = this
+    const { sent } = this
+    const event = this.hidden === undefined ? this.event : withoutPayload(this.event)
     if (encoding === undefined && sent === undefined && event === undefined && parts === undefined) {
       return Object.freeze(entry)
     }
@@ -433,6 +437,13 @@ export class TurnDraft implements StepRuntime {
     const { steps } = this.base.flow
     return Object.hasOwn(steps, stepId) && !this.calls?.fresh.has(stepId) ? steps[stepId] : undefined
   }
+}
+
+/** What the user sent with an event is hidden. */
+function withoutPayload(event: SessionHistoryEntry['event']): SessionHistoryEntry['event'] {
+  if (event === undefined) return undefined
+  const { payload: _, ...rest } = event
+  return Object.freeze(rest)
 }
 
 /** A storable copy of a flow's context, one level deeper than the `config` in it. */

@@ -34,7 +34,7 @@ export class TurnView implements Turn {
   constructor(control: TurnControl, draft: TurnDraft, error?: FlowError) {
     this.#control = control
     this.#draft = draft
-    this.message = control.input.userMessage
+    this.message = draft.hidden ?? control.input.userMessage
     this.attachments = control.input.attachments
     this.number = draft.turnNumber
     this.error = error
@@ -50,7 +50,15 @@ export class TurnView implements Turn {
     if (returned !== this.returned) this.returned = returned
     // It was for the step that had offered the list.
     if (this.choice !== undefined) this.choice = undefined
-    this.message = message ?? this.#control.input.userMessage
+    this.message = message ?? this.#draft.hidden ?? this.#control.input.userMessage
+  }
+
+  hideMessage(text: string): void {
+    if (typeof text !== 'string') throw flowCodeError('turn.hideMessage needs a text.')
+    this.#draft.memory.hideUserTexts(text)
+    // The user has sent no message with an event.
+    this.message = this.event === undefined ? text : ''
+    this.#draft.hidden = this.message
   }
 
   get transient(): Map<string, unknown> {
