@@ -69,6 +69,11 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     areas: ['src/errors'],
     packages: [],
   },
+  'src/forms': {
+    decides: 'forms in a conversation: `turnkeeper/forms`',
+    areas: ['src/util', 'src/errors', 'src/model', 'src/flow'],
+    packages: ['@standard-schema/spec'],
+  },
   'src/parts': {
     decides: 'parts of replies: `turnkeeper/parts`',
     areas: ['src/util', 'src/errors', 'src/model'],
@@ -178,6 +183,9 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     files: [
       ...checks,
       'src/config/clock.ts',
+      // What a user is asked, and how an answer is said.
+      'src/forms/form-fields.ts',
+      'src/forms/words.ts',
       'src/util/json.ts',
       'src/util/observed-promise.ts',
       'src/util/shown-value.ts',

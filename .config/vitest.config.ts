@@ -150,6 +150,7 @@ const config: ViteUserConfig = defineConfig({
         'src/flow/**': wellCovered,
         'src/model/**': wellCovered,
         'src/compaction/**': wellCovered,
+        'src/forms/**': wellCovered,
         'src/parts/**': wellCovered,
         'src/prompt/**': wellCovered,
         'src/config/**': wellCovered,

@@ -25,6 +25,7 @@ test('takes each keyword that it allows, and copies the schema', () => {
         format: 'email',
       },
       glaze: { type: 'string', enum: ['g', 'b'], enumNames: ['green', 'blue'] },
+      pin: { type: 'string', writeOnly: true },
       weight: { type: 'number', minimum: 0.5, maximum: 9.5, default: 1.5 },
       pots: { type: 'integer', minimum: 1, maximum: 9, default: 1 },
       gift: { type: 'boolean', default: false },
@@ -103,7 +104,7 @@ describe('a field is refused:', () => {
     [
       'with a constant',
       { type: 'string', const: 'Bath' },
-      "form: the field 'town' may not have 'const'. Allowed: type, title, description, default, minLength, maxLength, format, enum, enumNames.",
+      "form: the field 'town' may not have 'const'. Allowed: type, title, description, writeOnly, default, minLength, maxLength, format, enum, enumNames.",
     ],
     [
       'with a keyword of another type',

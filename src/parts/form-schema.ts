@@ -25,6 +25,8 @@ const format: Kind = { is: (value) => formats.includes(value), named: `one of ${
 type Keywords = Readonly<Record<string, Kind>>
 
 const words: Keywords = { type: text, title: text, description: text }
+/** Of JSON Schema, 2020-12, Validation, section 9.4: a password. MCP does not have it. */
+const secret: Keywords = { writeOnly: flag }
 const bounds: Keywords = { minimum: number, maximum: number }
 const lengths: Keywords = { minLength: integer, maxLength: integer }
 const ofObject: Keywords = {
@@ -35,7 +37,7 @@ const ofObject: Keywords = {
 }
 /** The keywords of each type of field. */
 const ofField: ReadonlyMap<unknown, Keywords> = new Map([
-  ['string', { ...words, default: text, ...lengths, format, enum: someTexts, enumNames: texts }],
+  ['string', { ...words, ...secret, default: text, ...lengths, format, enum: someTexts, enumNames: texts }],
   ['number', { ...words, default: number, ...bounds }],
   ['integer', { ...words, default: integer, ...bounds }],
   ['boolean', { ...words, default: flag }],

@@ -89,6 +89,7 @@ test('its exports are these, and each names files of the package', () => {
     '.',
     './keyv',
     './compaction',
+    './forms',
     './parts',
     './prompt',
     './d1',

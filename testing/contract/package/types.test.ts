@@ -29,6 +29,7 @@ const surroundings = { 'the DOM, without Node types': web, 'Node types, without 
 const subpaths = [
   'turnkeeper',
   'turnkeeper/compaction',
+  'turnkeeper/forms',
   'turnkeeper/parts',
   'turnkeeper/prompt',
   'turnkeeper/d1',
