@@ -19,8 +19,6 @@ export interface Outcome {
   readonly refused: Readonly<Record<string, string>>
   /** Values that are not right any more. */
   readonly dropped: Readonly<Record<string, string>>
-  /** Whether any value is different now. */
-  readonly hasChanged: boolean
 }
 
 type Read = { readonly problem: string } | { readonly value: JsonValue | undefined }
@@ -99,7 +97,7 @@ export class Answers {
       const lost = accepted.includes(name) ? undefined : await this.#checkAgain(one, turn, changed)
       if (lost !== undefined && problem === undefined) dropped[name] = lost
     }
-    return { accepted, refused, dropped, hasChanged: changed.size > 0 }
+    return { accepted, refused, dropped }
   }
 
   /** @returns what is wrong */

@@ -50,7 +50,7 @@ export interface Field<Output = unknown, Needs extends string = string, Optional
   // biome-ignore lint/suspicious/noExplicitAny: `check` takes what its own schema has made
   extends FieldOptions<any, any, Optional> {
   readonly schema: StandardSchemaV1<unknown, Output>
-  /** Only for types. */
+  /** Empty if it needs none. */
   readonly needs: readonly Needs[]
 }
 
@@ -114,7 +114,10 @@ function checkOption(name: string, value: unknown): void {
  * override review({ day, time }: FormValues<Booking>) { return `${day} at ${time}. Right?` }
  * ```
  */
-export type FormValues<Form> = Form extends { /** See `FormStep.fields`. */ fields(turn: never): infer Fields }
+export type FormValues<Form> = Form extends {
+  /** See `FormStep.fields`. */
+  fields(turn: never): infer Fields
+}
   ? [
       {
         [Name in keyof Fields]: Fields[Name] extends Field<unknown, infer Needs> ? Exclude<Needs, keyof Fields> : never

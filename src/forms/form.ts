@@ -1,15 +1,15 @@
 /** One form in one turn: what a message or a page changes, and what the form says next. Both kinds of steps use it. */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { Awaitable } from '../flow/base-step.js'
-import { reply, Transition } from '../flow/transition.js'
+import { Transition } from '../flow/transition.js'
 import type { Turn } from '../flow/turn.js'
-import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
-import { deepFreeze, type JsonObject, type JsonValue, utf8Length } from '../util/json.js'
+import type { ReplyPart } from '../model/reply-part.js'
+import type { JsonValue } from '../util/json.js'
 import { Answers, type Outcome } from './answers.js'
-import { buttonsFor } from './buttons.js'
 import type { FormFields } from './field.js'
-import { type NamedField, namedFields, type Option } from './form-fields.js'
-import { schemaOfFields } from './form-schema-of.js'
+import { type NamedField, namedFields } from './form-fields.js'
+import { formPart } from './form-part.js'
+import { buttonsFor, replyWith } from './form-reply.js'
 import { changeValue, type Reading, readMessage } from './read-message.js'
 import { english, type FormWords } from './words.js'
 
@@ -91,7 +91,7 @@ export class Form {
     return refused
   }
 
-  /** Takes answers. The first field whose value is refused or dropped is asked again. */
+  /** Takes answers. The first field whose answer is refused is asked again, or else the first whose value is dropped. */
   async take(inputs: Readonly<Record<string, unknown>>, turn: Turn): Promise<Outcome> {
     const outcome = await this.answers.take(inputs, turn)
     const state = this.#state
@@ -99,7 +99,7 @@ export class Form {
     if (again !== undefined) state.asking = again
     else if (outcome.accepted.includes(state.asking ?? '')) delete state.asking
     // The user has not seen the review of these values.
-    if (outcome.hasChanged) delete state.reviewing
+    delete state.reviewing
     return outcome
   }
 
@@ -274,23 +274,7 @@ export class Form {
   /** The form for a page. */
   async asPart(turn: Turn, errors?: Readonly<Record<string, string>>): Promise<ReplyPart> {
     await this.begin(turn)
-    const { answers } = this
-    const shown = answers.fields.filter((one) => answers.has(one) && !one.secret).map(({ name }) => name)
-    const values = Object.entries(answers.values).filter(
-      ([name, value]) => shown.includes(name) && typeof value !== 'object',
-    )
-    const schema = await this.schemaOf(answers.fields, true, turn)
-    const empty: ReplyPart = { type: 'form', name: this.id, schema }
-    const part: ReplyPart = { ...empty, values: Object.fromEntries(values) as JsonObject, ...(errors && { errors }) }
-    // A part has a bound, and the text of the reply has the errors, too.
-    return deepFreeze(markPart(utf8Length(JSON.stringify(part)) > maxPartBytes ? empty : part))
-  }
-
-  /** Fields as a JSON Schema: see {@link schemaOfFields}. */
-  async schemaOf(fields: readonly NamedField[], isForPage: boolean, turn: Turn): Promise<JsonObject> {
-    const options = new Map<string, readonly Option[]>()
-    for (const one of fields) options.set(one.name, await this.answers.optionsOf(one, turn))
-    return schemaOfFields(fields, options, (one) => this.answers.has(one), isForPage)
+    return formPart(this.id, this.answers, turn, errors)
   }
 
   /** The default review. */
@@ -311,16 +295,4 @@ export class Form {
 /** Hides a message that holds, or may hold, a secret. */
 function hide(field: NamedField | undefined, turn: Turn): void {
   turn.hideMessage(`[${field?.label ?? '?'}]`)
-}
-
-function replyWith(texts: readonly string[], parts: readonly ReplyPart[]): Transition {
-  if (!texts.every((text: unknown) => typeof text === 'string')) throw flowCodeError('A form must ask with texts.')
-  // Schema libraries end their own messages without a full stop.
-  const transition = reply(
-    texts
-      .map((text) => `${text}${/[.!?…。！？]$/.test(text) ? ' ' : '\n'}`)
-      .join('')
-      .trimEnd(),
-  )
-  return parts.length === 0 ? transition : transition.withParts(parts)
 }

@@ -4,6 +4,7 @@ import { Transition } from '../flow/transition.js'
 import type { Turn } from '../flow/turn.js'
 import type { Form } from './form.js'
 import type { NamedField } from './form-fields.js'
+import { propertiesOf } from './form-part.js'
 import type { Reading } from './read-message.js'
 import { anyObject } from './submission.js'
 
@@ -37,7 +38,11 @@ export class ModelReading {
         name: 'set_fields',
         description: 'Sets fields of the form.',
         input: anyObject,
-        inputJsonSchema: await this.#form.schemaOf(this.#fields, false, turn),
+        inputJsonSchema: {
+          type: 'object',
+          properties: await propertiesOf(this.#fields, this.#form.answers, false, turn),
+          additionalProperties: false,
+        },
         execute: (values) => this.#set(values, turn),
       }),
     ]

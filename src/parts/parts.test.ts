@@ -223,6 +223,31 @@ describe('refused:', () => {
     expect(() => build(custom, 'map', ring)).toThrow(flowError('custom needs plain JSON: data[0] is part of itself.'))
   })
 
+  const thrower = (name: string, more: object = {}) =>
+    Object.defineProperty(more, name, {
+      enumerable: true,
+      get() {
+        throw new Error('no')
+      },
+    })
+  const revoked = (target: object) => {
+    const { proxy, revoke } = Proxy.revocable(target, {})
+    revoke()
+    return proxy
+  }
+  test.each<[string, unknown, unknown[]]>([
+    ['choices', choices, ['size', revoked([])]],
+    ['choices', choices, ['size', [thrower('label', { value: 's' })]]],
+    ['card', card, [thrower('title')]],
+    ['card', card, [{ title: 'a', rows: [revoked([])] }]],
+    ['form', form, [{ name: 'a', schema, values: thrower('town') }]],
+    ['file', file, [thrower('url', { name: 'a', mediaType: 'a/b' })]],
+    ['custom', custom, ['map', revoked({})]],
+  ])('values that cannot be read are the error of %s, with its cause: %#', (type, builder, values) => {
+    const expected = { code: 'FLOW_ERROR', message: `${type} cannot read its arguments.`, cause: expect.any(Error) }
+    expect(() => build(builder, ...values)).toThrow(expect.objectContaining(expected))
+  })
+
   test('a value is read once, so that it cannot change after its check', () => {
     let reads = 0
     const label = 'Small'

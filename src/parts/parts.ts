@@ -1,5 +1,6 @@
 /** The builders of parts. Each checks its part at once, so that the error names the line that made it. */
 import { flowCodeError } from '../errors/engine-errors.js'
+import { FlowError } from '../errors/flow-error.js'
 import { comparableText } from '../model/comparable-text.js'
 import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
 import { copyJson, deepFreeze, isPlainObject, type JsonObject, type JsonValue, utf8Length } from '../util/json.js'
@@ -182,7 +183,13 @@ export function textOf(text: string, parts: readonly ReplyPart[] = []): string {
 }
 
 function made<Type extends ReplyPart['type']>(type: Type, fields: () => Omit<Part<Type>, 'type'>): Part<Type> {
-  const part = { type, ...fields() } as Part<Type>
+  let part: Part<Type>
+  try {
+    part = { type, ...fields() } as Part<Type>
+  } catch (error) {
+    // A getter or a proxy may throw.
+    throw FlowError.isInstance(error) ? error : flowCodeError(`${type} cannot read its arguments.`, error)
+  }
   const bytes = utf8Length(JSON.stringify(part))
   if (bytes <= maxPartBytes) return deepFreeze(markPart(part))
   throw flowCodeError(`${type}: a part may have at most ${maxPartBytes} bytes as JSON; this one has ${bytes}.`)

@@ -1,4 +1,6 @@
-/** The options of a question as buttons. */
+/** What a form says: its sentences, and the options of a question as buttons. */
+import { flowCodeError } from '../errors/engine-errors.js'
+import { reply, type Transition } from '../flow/transition.js'
 import type { Turn } from '../flow/turn.js'
 import { comparableText } from '../model/comparable-text.js'
 import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
@@ -23,4 +25,17 @@ export function buttonsFor(name: string, options: readonly Option[], turn: Turn)
     `The choices of '${name}' have no buttons: two are alike, one is the number of another, or they are too long.`,
   )
   return []
+}
+
+/** A reply of sentences, one after the other. */
+export function replyWith(texts: readonly string[], parts: readonly ReplyPart[]): Transition {
+  if (!texts.every((text: unknown) => typeof text === 'string')) throw flowCodeError('A form must ask with texts.')
+  // Schema libraries end their own messages without a full stop.
+  const transition = reply(
+    texts
+      .map((text) => `${text}${/[.!?…。！？]$/.test(text) ? ' ' : '\n'}`)
+      .join('')
+      .trimEnd(),
+  )
+  return parts.length === 0 ? transition : transition.withParts(parts)
 }
