@@ -79,7 +79,7 @@ function typeErrors(blocks: readonly Block[], more: ts.CompilerOptions = {}): st
 describe('TypeScript in the pages', { timeout: 300_000 }, () => {
   // The blocks of these pages import each other, and so does docs/get-started.md, which
   // testing/contract/package/get-started.test.ts compiles and runs in a project.
-  const ofPrograms = ['docs/rich-replies.md', 'docs/side-flows.md', 'docs/waiting.md']
+  const ofPrograms = ['docs/forms.md', 'docs/rich-replies.md', 'docs/side-flows.md', 'docs/waiting.md']
   const ofModules = pages.filter((page) => page !== 'docs/get-started.md' && !ofPrograms.includes(page))
   const blocks = ofModules.flatMap((page) => blocksOf(page, 'ts'))
 

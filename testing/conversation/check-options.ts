@@ -5,7 +5,7 @@
 import { checkMethods, checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { show } from '../expectations/expectation-error.js'
 import { isListOf, isObject, isStep, isStepClass, isText, shownStep } from '../expectations/value-kinds.js'
-import type { ConversationOptions, EventInput, SayInput } from './conversation-options.js'
+import type { ConversationOptions, EventInput, FillInput, SayInput } from './conversation-options.js'
 import type { SessionStart } from './session-start.js'
 
 const names: OptionNames<ConversationOptions> = {
@@ -43,10 +43,7 @@ const names: OptionNames<ConversationOptions> = {
 /** The options that describe where a session begins. */
 export const startNames: OptionNames<SessionStart> = { state: true, stateOf: true, history: true, memory: true }
 
-const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
-  key: true,
-  sessionId: true,
-  attachments: true,
+const fillNames: OptionNames<FillInput> = {
   config: true,
   owner: true,
   serverContext: true,
@@ -55,6 +52,13 @@ const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
   hideFlow: true,
   waitUntil: true,
   whenEnded: true,
+}
+
+const messageNames: OptionNames<Omit<SayInput, 'fault'>> = {
+  key: true,
+  sessionId: true,
+  attachments: true,
+  ...fillNames,
   event: true,
   choice: true,
 }
@@ -70,6 +74,11 @@ const eventNames: OptionNames<EventInput> = {
   owner: true,
   requestId: true,
   signal: true,
+}
+
+/** Checks the options of several messages to a form in the same way. */
+export function checkFill(input: object): void {
+  checkOptionNames('fill', input, fillNames)
 }
 
 /** Checks the options of an event in the same way. */

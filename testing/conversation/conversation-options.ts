@@ -47,6 +47,9 @@ export interface SayInput extends Partial<Omit<FlowRunInput, 'flowName' | 'userM
   readonly fault?: ClientFault
 }
 
+/** The options of `fill`, for each of its messages. */
+export type FillInput = Omit<SayInput, 'key' | 'fault' | 'event' | 'choice' | 'attachments' | 'sessionId'>
+
 /** The options of `sendEvent`, for this turn only. */
 export interface EventInput extends Partial<Omit<SendEventInput, 'event' | 'payload' | 'idempotencyKey'>> {
   /** The idempotency key of the event, as for a message. Default: none. */

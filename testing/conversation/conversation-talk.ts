@@ -6,7 +6,7 @@ import type { FlowConstructor, FlowRunInput, JsonValue, SendEventInput } from '.
 import { checkNumber } from '../../src/util/options.js'
 import { callPlace, placeText } from '../expectations/call-place.js'
 import { ExpectationError, list, show } from '../expectations/expectation-error.js'
-import { checkEventOptions, checkMessage } from './check-options.js'
+import { checkEventOptions, checkFill, checkMessage } from './check-options.js'
 import {
   endedAtOnce,
   keyOf,
@@ -22,6 +22,7 @@ import {
 import {
   type ConversationOptions,
   type EventInput,
+  type FillInput,
   type MessageAtOnce,
   type SayInput,
   worldOptions,
@@ -29,12 +30,14 @@ import {
 import { ConversationRecord, type Saying } from './conversation-record.js'
 import { ConversationStream } from './conversation-stream.js'
 import type { ReplyJudge } from './expect/judged-meaning.js'
-import type { Problem } from './expect/problem.js'
+import { type Problem, unreadProblem } from './expect/problem.js'
 import { SentTurns } from './sent-turns.js'
 import { type SessionStart, type StartPlace, startedSession } from './session-start.js'
 import type { ConversationReply, RunningTurn, TurnEnd } from './turns/conversation-turn.js'
+import { answersProblem, type FormAnswers, type FormPlace, nextMessage, refusal } from './turns/filled-form.js'
 import { pressed } from './turns/pressed-button.js'
 import { playTimers } from './turns/timers.js'
+import { knownSession } from './turns/turn-names.js'
 import { type ConversationRequest, ConversationWorld, type RequestSoFar } from './world/conversation-world.js'
 
 /** The turns of one conversation. */
@@ -97,6 +100,52 @@ export class ConversationTalk {
     this.record.requireOpen('choose')
     const choice = pressed(label, this.record.turns)
     return typeof choice === 'string' ? this.record.fail({ text: choice }) : this.say(label, { ...input, choice })
+  }
+
+  /** Answers the open questions of a form, until all answers are said. Without a session it begins one. */
+  async fill(answers: FormAnswers, input: FillInput): Promise<ConversationReply> {
+    const place = callPlace()
+    checkFill(input)
+    this.record.requireOpen('fill')
+    this.#requireNone(answersProblem(answers))
+    const say = (text: string): Promise<ConversationReply> => {
+      const replying = this.say(text, input)
+      this.record.place = place
+      return replying
+    }
+    let reply = this.sent.sessionId === '' ? await say('') : undefined
+    for (const left = new Map(Object.entries(answers)); left.size > 0; ) {
+      this.#requireRead()
+      const next = nextMessage(this.formPlace(), left)
+      if (typeof next === 'string') return this.record.fail({ text: next })
+      left.delete(next.name)
+      reply = await say(next.text)
+      if (!reply.success) continue
+      this.#requireRead()
+      this.#requireNone(refusal(this.formPlace(), next, reply))
+    }
+    return reply as ConversationReply
+  }
+
+  /** The session as the last turn has left it, with its forms. */
+  formPlace(): FormPlace {
+    const { turns, start } = this.record
+    const { sessionId: session } = this.sent
+    const document = knownSession({ session }, { turns, start })
+    const { services = {} } = this.#options
+    const turn = { now: this.world.clock.now(), services, context: document?.flow.context ?? {} }
+    return { flow: this.#flow, turn, document }
+  }
+
+  /** The last turn must not have failed unexpectedly, and its session must be known. */
+  #requireRead(): void {
+    const last = this.record.turns.at(-1)
+    this.record.requireExpected(this.world.tools)
+    this.record.check(last && unreadProblem(last))
+  }
+
+  #requireNone(problem: string | undefined): void {
+    if (problem !== undefined) this.record.fail({ text: problem })
   }
 
   /** Sends an event of the application, and waits for the reply. */

@@ -1,6 +1,7 @@
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { AnyFlowError, JsonValue, ReplyPart, RunResponseType } from '../../src/index.js'
+import { FormStep, field, ModelFormStep } from '../../src/forms/index.js'
+import { type AnyFlowError, finish, type JsonValue, type ReplyPart, type RunResponseType } from '../../src/index.js'
 import { choices } from '../../src/parts/index.js'
 import { AskName, Confirm, Onboarding } from '../contract/onboarding.js'
 import {
@@ -30,6 +31,57 @@ test('the state that is expected is the state of the step', () => {
   // @ts-expect-error no step
   conversation.expectState(Onboarding, {})
   conversation.expectState('Address/Street', { name: /^Elm/, more: { number: 1 } })
+})
+
+test('a form is filled in with what a user says', () => {
+  expectTypeOf(
+    conversation.fill({ day: 'Friday', guests: 2, window: true, phone: undefined, note: null }),
+  ).toEqualTypeOf<Promise<ConversationReply>>()
+  void conversation.fill({ day: 'Friday' }, { owner: 'Ada', serverContext: { shop: 1 } })
+  // @ts-expect-error not what a user says
+  void conversation.fill({ day: new Date() })
+  // @ts-expect-error a key is for one message
+  void conversation.fill({ day: 'Friday' }, { key: 'day' })
+  // @ts-expect-error a button is one message
+  void conversation.fill({ day: 'Friday' }, { choice: { turn: 1, name: 'day', value: 'a' } })
+})
+
+test('the value that is expected of a field is what its schema returns', () => {
+  class Wish extends FormStep {
+    override fields() {
+      return {
+        day: field(z.enum(['Friday', 'Sunday']), { ask: 'Which day?' }),
+        guests: field(z.coerce.number(), { ask: 'How many?' }),
+        place: field(z.object({ street: z.string(), town: z.string() }), { ask: 'Where?', optional: true }),
+      }
+    }
+    override done() {
+      return finish('Done.')
+    }
+  }
+  class ReadWish extends ModelFormStep {
+    override fields() {
+      return { time: field(z.string(), { ask: 'When?' }) }
+    }
+    override done() {
+      return finish('Done.')
+    }
+  }
+  expectTypeOf(conversation.expectField(Wish, 'day', 'Friday')).toEqualTypeOf<Conversation>()
+  conversation.expectField(Wish, 'day', /^Fri/).expectField(Wish, 'day', undefined)
+  conversation.expectField(Wish, 'guests', 4).expectField(Wish, 'place', { town: 'Ulm' })
+  conversation.expectField(ReadWish, 'time', '10')
+  conversation.expectField('Address/Wish', 'anything', { at: ['all'] })
+  // @ts-expect-error a slip in a name
+  conversation.expectField(Wish, 'dya', 'Friday')
+  // @ts-expect-error not one of the enum
+  conversation.expectField(Wish, 'day', 'Monday')
+  // @ts-expect-error another type
+  conversation.expectField(Wish, 'guests', '4')
+  // @ts-expect-error a slip in a part
+  conversation.expectField(Wish, 'place', { twon: 'Ulm' })
+  // @ts-expect-error no form
+  conversation.expectField(AskName, 'name', 'Ada')
 })
 
 test('parts are expected with some of their fields', () => {

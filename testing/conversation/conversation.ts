@@ -34,6 +34,7 @@ import type {
 import type { ConversationRecord } from './conversation-record.js'
 import type { ConversationStream } from './conversation-stream.js'
 import { ConversationTalk } from './conversation-talk.js'
+import { type FieldNameOf, type FieldValueOf, type FormConstructor, fieldProblem } from './expect/form-field.js'
 import { meaningProblem } from './expect/judged-meaning.js'
 import { type ExpectedOutcome, outcomesProblem } from './expect/outcomes.js'
 import { partsProblem } from './expect/parts.js'
@@ -202,6 +203,32 @@ export class Conversation implements AsyncDisposable {
   }
 
   /**
+   * Fills in the form that is open: says each answer when its question is asked, as a user does. A field that the form
+   * does not ask next is said in its words for corrections, `change day to Friday`. It stops before the review, which
+   * the test answers. Without a session, it begins one with an empty message. The model of a `ModelFormStep` gets these
+   * messages too, so a script must answer each.
+   *
+   * @param answers - What the user says, by field: texts, or numbers and booleans as texts. `undefined` or `null` leaves
+   * an optional field empty, with the form's word for it.
+   * @param input - The options of {@link say} for each message, if they make sense for several.
+   * @returns The last reply.
+   * @throws `ExpectationError` (rejects) as {@link say} does; if no form is open; for an unknown field; and if the form
+   * does not take an answer, with what it said.
+   * @example
+   * ```ts
+   * await conversation.say('I need an appointment.')
+   * await conversation.fill({ day: 'Friday', time: '10', name: 'Ada Lovelace', phone: undefined })
+   * conversation.expectReply('Friday at 10, for Ada Lovelace. Right?')
+   * ```
+   */
+  fill(
+    answers: Readonly<Record<string, string | number | boolean | null | undefined>>,
+    input: Omit<SayInput, 'key' | 'fault' | 'event' | 'choice' | 'attachments' | 'sessionId'> = {},
+  ): Promise<ConversationReply> {
+    return this.#talk.fill(answers, input)
+  }
+
+  /**
    * Sends an event of the application to the session, as `engine.sendEvent` does, and waits for the reply. A turn that
    * fails resolves too; expect it with {@link expectError}.
    *
@@ -354,6 +381,28 @@ export class Conversation implements AsyncDisposable {
     const turn = this.#record.last('expectState')
     return this.#expect(
       unreadProblem(turn) ?? stateProblem(turn.document, this.#flow, step, state, this.tools.answered),
+    )
+  }
+
+  /**
+   * Expects the value of a field: whole, or in part as in {@link expectState}. `undefined`: the field has none.
+   *
+   * @param form - The form's class, or its ID.
+   * @throws `InvalidInputError` for a class that is in the flow more than once: name one by its ID.
+   * @example
+   * ```ts
+   * conversation.expectField(Booking, 'day', 'Friday').expectField(Booking, 'phone', undefined)
+   * ```
+   */
+  expectField<Target extends FormConstructor | string, Name extends FieldNameOf<Target>>(
+    form: Target,
+    name: Name,
+    value: PartOf<FieldValueOf<Target, Name>> | undefined,
+  ): this {
+    const turn = this.#record.last('expectField')
+    return this.#expect(
+      unreadProblem(turn) ??
+        fieldProblem({ ...this.#talk.formPlace(), document: turn.document }, { form, name, expected: value }),
     )
   }
 

@@ -32,7 +32,7 @@ export class SentTurns {
     const number = isCounted ? { number: nextNumber({ session: this.sessionId }, { turns, running: [], start }) } : {}
     const turn = { ...sent, ...number, afterRestart: this.restarted && diedAfter === undefined }
     this.#record.turns.push(turn)
-    this.#coverage?.addTurn(turn, this.#record.turns)
+    this.#coverage?.addTurn(turn, this.#record)
     this.restarted = diedAfter !== undefined
     this.#record.unexpected = reply.success || stoppedAfter !== undefined ? undefined : turn
     return turn

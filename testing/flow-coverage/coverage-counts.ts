@@ -23,6 +23,8 @@ export interface FlowCounts {
   readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
   /** By step, then by event: how often it was taken there, by the step or by the flow. */
   readonly events: Map<string, Map<string, number>>
+  /** By form, then by field: how often it got a value. A form whose values nobody has seen is not there. */
+  readonly fields: Map<string, Map<string, number>>
   /** By kind: keyed by the step left, then by the step entered. */
   readonly transitions: Readonly<Record<'move' | TransitionKind, Map<string, Map<string, number>>>>
   /** By step: the fewest messages with which a conversation reached it. */
@@ -36,6 +38,7 @@ export function noCounts(): FlowCounts {
     steps: new Map(),
     tools: new Map(),
     events: new Map(),
+    fields: new Map(),
     transitions: { move: new Map(), call: new Map(), return: new Map() },
     messages: new Map(),
   }
@@ -60,6 +63,19 @@ export function countTool(
 export function countEvent(counts: FlowCounts, step: string, name: string, by = 1): void {
   increase(
     entry(counts.events, step, () => new Map()),
+    name,
+    by,
+  )
+}
+
+/** The values of a form were seen, though there may be none. */
+export function noteForm(counts: FlowCounts, form: string): void {
+  entry(counts.fields, form, () => new Map())
+}
+
+export function countField(counts: FlowCounts, form: string, name: string, by = 1): void {
+  increase(
+    entry(counts.fields, form, () => new Map()),
     name,
     by,
   )

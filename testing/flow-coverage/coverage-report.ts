@@ -5,6 +5,7 @@
  */
 import { count, list } from '../expectations/expectation-error.js'
 import type { FlowCounts, TransitionKind } from './coverage-counts.js'
+import { type CoveredField, fieldsOf } from './covered-fields.js'
 import type { FlowOutline, OutlinedStep } from './flow-outline.js'
 import { ownerOf, takerOf } from './owners.js'
 
@@ -62,11 +63,12 @@ export interface CoverageGap {
     | 'end step'
     | 'tool'
     | 'event'
+    | 'field'
     | 'transition'
     | 'undeclared transition'
     | 'unknown step'
     | 'unknown tools'
-  /** Its name for `expectFull({ except })`: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. An event has a name like a tool. */
+  /** Its name for `expectFull({ except })`: `AskName`, `AskName.capture_name`, `AskName -> Confirm`. An event and a field have names like a tool. */
   readonly name: string
   /** In words. */
   readonly text: string
@@ -81,6 +83,11 @@ export interface FlowCoverageOfFlow {
   readonly tools: readonly CoveredTool[]
   /** Absent if there are none. */
   readonly events?: readonly CoveredEvent[]
+  /**
+   * The fields of forms in which a conversation was that has the coverage as its option `coverage`. Absent if there are
+   * none.
+   */
+  readonly fields?: readonly CoveredField[]
   readonly transitions: readonly CoveredTransition[]
   /** The IDs of those whose tools depend on the turn: steps, or flows. */
   readonly toolsNotKnown: readonly string[]
@@ -99,6 +106,7 @@ export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverage
   })
   const tools = toolsOf(outline, counts)
   const events = eventsOf(outline, counts)
+  const fields = fieldsOf(outline.fields, counts)
   const transitions = transitionsOf(outline, counts)
   const { flow, toolsNotKnown } = outline
   const covered = {
@@ -107,6 +115,7 @@ export function reportOf(outline: FlowOutline, counts: FlowCounts): FlowCoverage
     steps,
     tools,
     ...(events.length === 0 ? {} : { events }),
+    ...(fields.length === 0 ? {} : { fields }),
     transitions,
     toolsNotKnown,
   }
@@ -129,11 +138,11 @@ function toolsOf({ tools }: FlowOutline, counts: FlowCounts): CoveredTool[] {
 }
 
 /** The declared events, and those that were taken and depend on the state of their step. */
-function eventsOf({ events }: FlowOutline, counts: FlowCounts): CoveredEvent[] {
+function eventsOf({ events, forms }: FlowOutline, counts: FlowCounts): CoveredEvent[] {
   const covered = events.map(({ step = null, name }) => ({ step, name, taken: 0 }))
   for (const [at, byName] of counts.events) {
     for (const [name, times] of byName) {
-      const taker = takerOf(events, at, name)
+      const taker = takerOf([...events, ...forms], at, name)
       const step = taker === undefined ? at : taker
       const known = covered.find((event) => event.step === step && event.name === name)
       if (known === undefined) covered.push({ step, name, taken: times })
@@ -173,6 +182,7 @@ function gapsOf(covered: Covered): CoverageGap[] {
     ...covered.steps.filter(({ id }) => missed.has(id)).map(stepGap),
     ...toolGaps(covered, missed),
     ...eventGaps(covered, missed),
+    ...fieldGaps(covered),
     ...covered.toolsNotKnown.filter((owner) => !missed.has(owner)).map(unknownToolsGap),
     ...transitionGaps(covered, missed),
   ]
@@ -208,6 +218,14 @@ function eventGaps({ flow, events = [] }: Covered, missed: ReadonlySet<string>):
   return open.map(({ step, name: event }) => {
     const name = `${step ?? flow}.${event}`
     return { kind: 'event', name, text: `event ${name}: never taken` }
+  })
+}
+
+function fieldGaps({ fields = [] }: Covered): CoverageGap[] {
+  const open = fields.filter(({ answered }) => answered === 0)
+  return open.map(({ step, name: field }) => {
+    const name = `${step}.${field}`
+    return { kind: 'field', name, text: `field ${name}: never answered` }
   })
 }
 

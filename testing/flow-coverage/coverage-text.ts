@@ -30,7 +30,16 @@ export function tableOf({ flows }: FlowCoverageReport): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
 
-function flowText({ flow, turns, steps, tools, events = [], transitions, gaps }: FlowCoverageOfFlow): string {
+function flowText({
+  flow,
+  turns,
+  steps,
+  tools,
+  events = [],
+  fields = [],
+  transitions,
+  gaps,
+}: FlowCoverageOfFlow): string {
   const ends = steps.filter(({ kind }) => kind === 'end')
   const others = steps.filter(({ kind }) => kind !== 'end')
   const declared = transitions.filter((transition) => transition.declared === true)
@@ -40,6 +49,9 @@ function flowText({ flow, turns, steps, tools, events = [], transitions, gaps }:
     row('end steps', ends.filter(({ seen }) => seen > 0).length, ends.length),
     row('tools', tools.filter(({ succeeded }) => succeeded > 0).length, tools.length),
     ...(events.length === 0 ? [] : [row('events', events.filter(({ taken }) => taken > 0).length, events.length)]),
+    ...(fields.length === 0
+      ? []
+      : [row('fields', fields.filter(({ answered }) => answered > 0).length, fields.length)]),
     row('transitions', declared.filter(({ seen }) => seen > 0).length, declared.length),
   ]
   const titles = [

@@ -4,9 +4,10 @@
  * `flow-coverage/flow-outline.ts`, what is missing in `flow-coverage/coverage-report.ts`.
  */
 
-import type { EngineEventMap, FlowConstructor, FlowEngine } from '../../src/index.js'
+import type { EngineEventMap, FlowConstructor, FlowEngine, SessionDocument } from '../../src/index.js'
 import { checkOptionNames, hintAt, invalidInput, notAnEngine } from '../../src/util/options.js'
 import type { ConversationTurn } from '../conversation/turns/conversation-turn.js'
+import { knownSession, type TurnsSoFar } from '../conversation/turns/turn-names.js'
 import { checkFlow } from '../expectations/check-flow.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isListOf, isText } from '../expectations/value-kinds.js'
@@ -24,6 +25,7 @@ import {
 import { type CoverageGap, type FlowCoverageReport, reportOf } from './coverage-report.js'
 import { belowThresholds, type CoverageThresholds, checkThresholds } from './coverage-shares.js'
 import { tableOf, textOf } from './coverage-text.js'
+import { countAnswers } from './covered-fields.js'
 import { type FlowOutline, outlineOf } from './flow-outline.js'
 import { addCovered, type PassedReport } from './merge-reports.js'
 import { mermaidOf } from './mermaid.js'
@@ -205,24 +207,20 @@ export class FlowCoverage {
   }
 
   /**
-   * Keeps the messages that led to the steps of a turn, for {@link pathsOf}. A `Conversation` calls it after each turn.
+   * Keeps the messages that led to the steps of a turn, for {@link pathsOf}, and counts the fields of forms that were
+   * answered. A `Conversation` calls it after each turn.
    *
-   * @param turns - All turns of the conversation so far, those before a fork included.
+   * @param turn - The last of them.
+   * @param soFar - All turns of the conversation, those before a fork included.
    * @internal
    */
-  addTurn({ reply, document, events, number }: ConversationTurn, turns: readonly ConversationTurn[]): void {
-    const counts = document === undefined ? undefined : this.#flows.get(document.flow.name)?.counts
-    if (counts === undefined || !reply.success || number === undefined || !turns.some(isBeginning)) return
-    // No message leads where an event has led.
-    if (document?.history.some(({ event }) => event !== undefined)) return
-    const messages = (document?.history ?? []).filter(({ turn }) => turn <= number).map(({ message }) => message)
-    // A long session keeps only its last turns, so that its first messages are not known.
-    if (messages.length !== number) return
-    const endsAt = document?.history.find(({ turn }) => turn === number)?.step
-    for (const event of events) {
-      if (event.kind !== 'enter') continue
-      keepFewest(counts, event.step, wayOf(messages, endsAt === event.step ? undefined : endsAt))
-    }
+  addTurn(turn: ConversationTurn, { turns, start }: Pick<TurnsSoFar, 'turns' | 'start'>): void {
+    const { reply, document } = turn
+    const known = document && this.#flows.get(document.flow.name)
+    if (document === undefined || known === undefined || !reply.success) return
+    const earlier = { turns: turns.filter((one) => one !== turn), start }
+    countAnswers(known.outline, known.counts, knownSession({ session: document.id }, earlier), document)
+    if (turns.some(isBeginning)) keepWay(known.counts, turn, document)
   }
 
   /**
@@ -241,7 +239,7 @@ export class FlowCoverage {
 
   /**
    * Fails if something is missing: a step, an end step or a tool that no conversation reached, an event that none took,
-   * a transition that was declared and not seen, or seen and not declared.
+   * a field of a form that none answered, a transition that was declared and not seen, or seen and not declared.
    *
    * @throws `ExpectationError` with all of it. `InvalidInputError` for an unknown option, and for an `except` that is
    * not a list of names.
@@ -294,6 +292,20 @@ export class FlowCoverage {
     throw new ExpectationError(
       `The conversations reached less than they should:\n\n- ${problems.join('\n- ')}\n\n${textOf(report)}`,
     )
+  }
+}
+
+/** Keeps the messages that led to the steps of a turn. */
+function keepWay(counts: FlowCounts, { events, number }: ConversationTurn, { history }: SessionDocument): void {
+  // No message leads where an event has led.
+  if (number === undefined || history.some(({ event }) => event !== undefined)) return
+  const messages = history.filter(({ turn }) => turn <= number).map(({ message }) => message)
+  // A long session keeps only its last turns, so that its first messages are not known.
+  if (messages.length !== number) return
+  const endsAt = history.find(({ turn }) => turn === number)?.step
+  for (const event of events) {
+    if (event.kind !== 'enter') continue
+    keepFewest(counts, event.step, wayOf(messages, endsAt === event.step ? undefined : endsAt))
   }
 }
 

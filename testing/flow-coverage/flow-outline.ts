@@ -14,6 +14,7 @@ import {
   type Turn,
 } from '../../src/index.js'
 import { flowsOf, idFrom, type ListedFlow, type ListedStep, listedSteps } from '../flow-steps/flow-steps.js'
+import { formOf, isForm, turnWith } from '../flow-steps/form-steps.js'
 
 /** The kind of a step. `end` completes the session. @inline */
 export type CoveredStepKind = 'model' | 'logic' | 'end'
@@ -42,12 +43,23 @@ export interface OutlinedEvent {
   readonly name: string
 }
 
+/** A field, as `fields()` of a form returns it; or the event of a form. */
+export interface OutlinedField {
+  /** The step that is the form. */
+  readonly step: string
+  readonly name: string
+}
+
 /** The outline of a flow. */
 export interface FlowOutline {
   readonly flow: string
   readonly steps: readonly OutlinedStep[]
   readonly tools: readonly OutlinedTool[]
   readonly events: readonly OutlinedEvent[]
+  /** The forms, each with the name of the event with which a page sends it, which no conversation needs to send. */
+  readonly forms: readonly OutlinedField[]
+  /** Of the forms whose `fields()` needs no more of a turn than its time. */
+  readonly fields: readonly OutlinedField[]
   /** The IDs of those whose tools depend on the turn: steps, or flows. */
   readonly toolsNotKnown: readonly string[]
 }
@@ -88,14 +100,29 @@ export function outlineOf(
     ...flows.flatMap(({ id, flow }) => eventNames(flow).map((name) => (id === '' ? { name } : { step: id, name }))),
     ...listed.flatMap(eventsOf),
   ]
-  return { flow: flowClass.id, steps, tools, events, toolsNotKnown }
+  const forms = listed.filter(({ stepClass }) => isForm(stepClass))
+  return {
+    flow: flowClass.id,
+    steps,
+    tools,
+    events,
+    forms: forms.map(({ id: step, stepClass }) => ({ step, name: stepClass.id })),
+    fields: forms.flatMap(fieldsOf),
+    toolsNotKnown,
+  }
 }
 
-/** The events of a step in its initial state. Others are counted if they are taken. */
+/** The fields of a form in its initial state. Others are counted if they are answered. */
+function fieldsOf(form: ListedStep): OutlinedField[] {
+  return formOf(form, { now: 0 }).fields.map(({ name }) => ({ step: form.id, name }))
+}
+
+/** The events of a step in its initial state, without the submission of a form. Others are counted if they are taken. */
 function eventsOf({ id, stepClass }: ListedStep): OutlinedEvent[] {
   const step = new stepClass()
   LogicStep.attach(step, { readState: () => step.initialState(), writeState: () => undefined }, id)
-  return eventNames(step).map((name) => ({ step: id, name }))
+  const names = eventNames(step).filter((name) => !(isForm(stepClass) && name === stepClass.id))
+  return names.map((name) => ({ step: id, name }))
 }
 
 function eventNames(owner: Flow | BaseStep): string[] {
@@ -140,12 +167,8 @@ function targetOf(
   return flows.find((flow) => flow.id === id)?.first ?? id
 }
 
-/** Stands in place of a turn. Code that reads it depends on the turn. */
-const noTurn: Turn = new Proxy({} as Turn, {
-  get(_turn, key) {
-    throw new Error(`There is no turn here: '${String(key)}' is not known.`)
-  },
-})
+/** Code that reads it depends on the turn. */
+const noTurn: Turn = turnWith({})
 
 /** The names of the tools, if they are the same in every turn; `undefined` if `ask` needs a turn. */
 function toolNames(ask: () => unknown): string[] | undefined {

@@ -1,12 +1,14 @@
 /** The reports of several processes as one: what each test file of a runner counted. */
 import {
   countEvent,
+  countField,
   countStep,
   countTool,
   countTransition,
   type FlowCounts,
   keepFewest,
   noCounts,
+  noteForm,
   wayOf,
 } from './coverage-counts.js'
 import { type CoveredStep, type FlowCoverageOfFlow, type FlowCoverageReport, reportOf } from './coverage-report.js'
@@ -50,12 +52,17 @@ function outlineOfAll(covered: readonly FlowCoverageOfFlow[]): FlowOutline {
   const events = new Map(
     covered.flatMap((one) => one.events ?? []).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
   )
+  const fields = new Map(
+    covered.flatMap((one) => one.fields ?? []).map(({ step, name }) => [JSON.stringify([step, name]), { step, name }]),
+  )
   const [first, ...others] = covered
   return {
     flow: first?.flow ?? '',
     steps: [...steps.values()],
     tools: [...tools.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
     events: [...events.values()].map(({ step, name }) => (step === null ? { name } : { step, name })),
+    forms: [],
+    fields: [...fields.values()],
     // One file may have named the tools that another one could not know.
     toolsNotKnown: (first?.toolsNotKnown ?? []).filter((owner) =>
       others.every((one) => one.toolsNotKnown.includes(owner)),
@@ -71,10 +78,11 @@ function outlined({ seen: _seen, messages: _messages, endsAt: _endsAt, ...step }
 /** Adds what was counted elsewhere. */
 export function addCovered(
   counts: FlowCounts,
-  { turns, steps, tools, events = [], transitions }: FlowCoverageOfFlow,
+  { turns, steps, tools, events = [], fields = [], transitions }: FlowCoverageOfFlow,
 ): void {
   counts.turns += turns
   addEvents(counts, events)
+  addFields(counts, fields)
   for (const { id, seen, messages, endsAt } of steps) {
     if (seen > 0) countStep(counts, id, seen)
     if (messages !== undefined) keepFewest(counts, id, wayOf(messages, endsAt))
@@ -84,6 +92,13 @@ export function addCovered(
     if (called.calls > 0) countTool(counts, step ?? '', name, called)
   }
   for (const transition of transitions) if (transition.seen > 0) countTransition(counts, transition, transition.seen)
+}
+
+function addFields(counts: FlowCounts, fields: NonNullable<FlowCoverageOfFlow['fields']>): void {
+  for (const { step, name, answered } of fields) {
+    noteForm(counts, step)
+    if (answered > 0) countField(counts, step, name, answered)
+  }
 }
 
 function addEvents(counts: FlowCounts, events: NonNullable<FlowCoverageOfFlow['events']>): void {

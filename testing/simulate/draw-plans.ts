@@ -10,8 +10,10 @@ export interface PlanOptions {
   readonly faults: boolean
   readonly restarts: boolean
   readonly together: boolean
-  /** Whether the flow takes events. */
-  readonly events: boolean
+  /** Which events the flow takes; `'forms'`: only what pages send for its forms. */
+  readonly events: 'none' | 'forms' | 'any'
+  /** Whether the flow has a form: its end is many messages away, so that fewer of them meet a fault. */
+  readonly hasForm: boolean
 }
 
 type FastCheck = typeof import('fast-check')
@@ -22,7 +24,9 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
   const numbers = (length: number): Arbitrary<number[]> =>
     fc.array(fc.nat(999), { minLength: length, maxLength: length })
   // Each turn has its own random numbers, so that a shortened conversation keeps the other turns unchanged.
-  const speech: Arbitrary<PlannedSpeech> = fc.record({ actor: fc.nat(999), picks: numbers(2), modelPicks: numbers(4) })
+  const drawn = fc.record({ actor: fc.nat(999), picks: numbers(2), modelPicks: numbers(4) })
+  // Of a long conversation, other answers would be tried for each question again and again.
+  const speech: Arbitrary<PlannedSpeech> = options.hasForm ? fc.noShrink(drawn) : drawn
   const times = fc.constantFrom(1, 3)
   const fault: Arbitrary<PlannedFault> = fc.oneof(
     fc.record({
@@ -37,16 +41,18 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
     }),
   )
   const noFault = fc.constant(undefined)
+  const rareFault = fc.oneof({ weight: 9, arbitrary: noFault }, { weight: 1, arbitrary: fault })
+  const someFault = options.hasForm ? rareFault : fc.option(fault, { nil: undefined, freq: 4 })
   const say: Arbitrary<PlannedAction> = fc.record({
     kind: fc.constant('say' as const),
     speech,
-    fault: options.faults ? fc.option(fault, { nil: undefined, freq: 4 }) : noFault,
+    fault: options.faults ? someFault : noFault,
   })
   const event: Arbitrary<PlannedAction> = fc.record({
     kind: fc.constant('event' as const),
     choice: fc.nat(999),
     speech,
-    fault: options.faults ? fc.option(fault, { nil: undefined, freq: 4 }) : noFault,
+    fault: options.faults ? someFault : noFault,
   })
   const hour = 3_600_000
   const time: Arbitrary<PlannedAction> = fc.record({
@@ -65,7 +71,8 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
   const action = fc.oneof(
     { withCrossShrink: true },
     { weight: 8, arbitrary: say },
-    ...(options.events
+    ...(options.events === 'forms' ? [{ weight: 1, arbitrary: event }] : []),
+    ...(options.events === 'any'
       ? [
           { weight: 7, arbitrary: event },
           { weight: 4, arbitrary: time },
@@ -76,5 +83,5 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
   )
   const actions = fc.array(action, { minLength: 1, maxLength: options.maxActions, size: 'max' })
   // With fast-check's bias to small values, conversations would end before an event, and the last ones would be rare.
-  return fc.record({ actions: options.events ? fc.noBias(actions) : actions })
+  return fc.record({ actions: options.events === 'none' ? actions : fc.noBias(actions) })
 }

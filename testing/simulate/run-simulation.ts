@@ -3,16 +3,17 @@
  * `simulate/simulated-world.ts` runs them, and `simulate/promises.ts` has what holds for every flow.
  */
 
-import { Flow, type FlowConstructor, LogicStep, type SessionStore, type StepConstructor } from '../../src/index.js'
+import { Flow, type FlowConstructor, LogicStep, type SessionStore } from '../../src/index.js'
 import { checkNumber, checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
 import { shownValue } from '../../src/util/shown-value.js'
 import { thrownText } from '../expectations/author-frames.js'
 import { codeOf } from '../expectations/code-of.js'
 import { count, ExpectationError, list, show } from '../expectations/expectation-error.js'
 import { isListOf } from '../expectations/value-kinds.js'
-import { listedSteps } from '../flow-steps/flow-steps.js'
+import { type ListedStep, listedSteps } from '../flow-steps/flow-steps.js'
+import { formOf, isForm } from '../flow-steps/form-steps.js'
 import { defaultHangAfterMs } from '../virtual-clock/hang-watch.js'
-import { plansOf } from './draw-plans.js'
+import { type PlanOptions, plansOf } from './draw-plans.js'
 import { anyone, type Plan } from './plan.js'
 import type { Violation } from './promises.js'
 import type { SimulateOptions, SimulationResult } from './simulate-options.js'
@@ -42,7 +43,7 @@ const optionNames: OptionNames<SimulateOptions> = {
 
 /** Runs a simulation, and rejects as documented at `simulate`. */
 export async function runSimulation(flow: FlowConstructor, options: SimulateOptions): Promise<SimulationResult> {
-  const { seeds = 100, maxActions = 8, faults = true, restarts = true, together = true } = options
+  const { seeds = 100, faults = true, restarts = true, together = true } = options
   const {
     actors = [anyone],
     invariants = {},
@@ -56,9 +57,11 @@ export async function runSimulation(flow: FlowConstructor, options: SimulateOpti
   checkNumber('simulate', 'hangAfterMs', hangAfterMs)
   const seedList = typeof seeds === 'number' ? countedSeeds(seeds) : listedSeeds(seeds)
   if (actors.length === 0) throw invalidInput('simulate: actors must have at least one actor.')
-  const { model = () => 'All right.', wrapStore = (store: SessionStore) => store } = options
+  const { model, wrapStore = (store: SessionStore) => store } = options
   const fc = await fastCheck()
-  const plans = plansOf(fc, { maxActions, faults, restarts, together, events: takesEvents(flow) })
+  const { fields, ...outline } = outlineOf(flow)
+  const { maxActions = 8 + 3 * fields } = options
+  const plans = plansOf(fc, { maxActions, faults, restarts, together, ...outline })
   const worldOptions = { ...options, actors, invariants, payloads, mayFail, model, wrapStore, hangAfterMs }
   const seen = { offered: new Set<string>(), unsent: new Set<string>() }
   const result = { conversations: 0, turns: 0, disturbed: 0, together: 0, events: 0, completed: 0 }
@@ -91,19 +94,25 @@ export async function runSimulation(flow: FlowConstructor, options: SimulateOpti
   return result
 }
 
-/** Whether a flow or one of its steps has outside events. */
-function takesEvents(flowClass: FlowConstructor): boolean {
+/** What the plans depend on of a flow: its outside events, and how many fields its longest form has. */
+function outlineOf(flowClass: FlowConstructor): Pick<PlanOptions, 'events' | 'hasForm'> & { readonly fields: number } {
   try {
-    const flow = new flowClass()
-    const isOverridden = (step: StepConstructor): boolean => new step().events !== LogicStep.prototype.events
-    return (
-      flow.events !== Flow.prototype.events ||
-      listedSteps('simulate', flowClass).some(({ stepClass }) => isOverridden(stepClass))
-    )
+    const steps = listedSteps('simulate', flowClass)
+    const forms = steps.filter(({ stepClass }) => isForm(stepClass))
+    const fields = Math.max(0, ...forms.map((step) => formOf(step, { now: 0 }).fields.length))
+    const hasForm = forms.length > 0
+    return { events: steps.some(takesEvents) ? 'any' : hasForm ? 'forms' : 'none', hasForm, fields }
   } catch {
     // The first conversation fails with the reason.
-    return false
+    return { events: 'none', hasForm: false, fields: 0 }
   }
+}
+
+/** Whether a step, or the flow that lists it, has outside events, besides the submission of a form. */
+function takesEvents({ of, stepClass }: ListedStep): boolean {
+  if (of.flow.events !== Flow.prototype.events) return true
+  const step = new stepClass()
+  return step.events !== LogicStep.prototype.events && !(isForm(stepClass) && step.events().length === 1)
 }
 
 function requirePayloads(unsent: ReadonlySet<string>): void {

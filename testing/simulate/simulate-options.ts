@@ -10,20 +10,29 @@ export interface SimulateOptions extends SimulationSurroundings {
   readonly seeds?: number | readonly number[]
   /**
    * The users; one of them is chosen for each turn. While a list of choices is open, every other message is one of its
-   * buttons. Default: one that sends short texts from a list.
+   * buttons. A form mostly gets answers in their place: of its fields' schemas, buttons and questions, some wrong ones,
+   * corrections, and a yes. Default: one that sends short texts from a list.
    */
   readonly actors?: readonly Actor[]
   /** What must hold after each turn, by name: a function that throws or returns `false` if it does not. */
   readonly invariants?: Readonly<Record<string, Invariant>>
-  /** The answers of models. Draw with `pick`, or a seed would not repeat them. Default: always `'All right.'`. */
+  /**
+   * The answers of models. Draw with `pick`, or a seed would not repeat them. Default: `'All right.'`; the model of a form
+   * reads most messages into the field that is asked.
+   */
   readonly model?: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
   /**
    * Makes the payload of each event that has an `input`, by its name: `{ decision: (pick) => ({ approved: pick([true,
    * false]) }) }`. A flow with events gets them between messages, and time passes up to its timers. Default: none, so
-   * that an event with an `input` is never sent, and the simulation fails for that.
+   * that an event with an `input` is never sent, and the simulation fails for that. Only the submission of a form has a
+   * payload without it; if you make one, `{ Booking: (pick) => ({ day: pick(days) }) }`, users give its values to the
+   * questions, too.
    */
   readonly payloads?: Readonly<Record<string, (pick: ActorView['pick']) => JsonValue>>
-  /** The maximum number of turns and restarts in one conversation. Default 8. */
+  /**
+   * The maximum number of turns and restarts in one conversation. Default 8, and three more for each field of the longest
+   * form.
+   */
   readonly maxActions?: number
   /** Whether the store sometimes fails: before or after a call took effect, or by a rival's write. Default `true`. */
   readonly faults?: boolean

@@ -25,11 +25,13 @@ import { ConversationWorld } from '../conversation/world/conversation-world.js'
 import { ExpectationError } from '../expectations/expectation-error.js'
 import type { FakeSessionStore } from '../fake-session-store/fake-session-store.js'
 import { instrumentFlow } from '../flow-coverage/instrumented-flow.js'
-import { stepIdIn } from '../flow-steps/flow-steps.js'
+import { type ListedStep, listedSteps, stepIdIn } from '../flow-steps/flow-steps.js'
+import { type FormOfSession, formOf, isForm } from '../flow-steps/form-steps.js'
 import type { ScriptedReply } from '../scripted-model/scripted-model.js'
 import type { ToolDoubles } from '../tool-doubles/tool-doubles.js'
 import { unlessHanging } from '../virtual-clock/hang-watch.js'
 import { VirtualClock } from '../virtual-clock/virtual-clock.js'
+import { formModel, messageTo, submissionOf } from './form-user.js'
 import {
   type Actor,
   type ActorView,
@@ -63,7 +65,9 @@ interface Button {
 export interface WorldOptions extends SimulationSurroundings {
   readonly actors: readonly Actor[]
   readonly invariants: Readonly<Record<string, Invariant>>
-  readonly model: (request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>
+  readonly model:
+    | ((request: ModelRequest, pick: ActorView['pick']) => ScriptedReply | Promise<ScriptedReply>)
+    | undefined
   readonly payloads: Readonly<Record<string, (pick: ActorView['pick']) => JsonValue>>
   readonly mayFail: readonly FlowErrorCode[]
   readonly wrapStore: (store: SessionStore) => SessionStore
@@ -95,6 +99,10 @@ export class SimulatedWorld {
   /** The IDs of turns that the engines made, in their order. */
   readonly #turnIds: string[] = []
   #modelPick: ActorView['pick'] = picker([])
+  /** The forms of the flow. */
+  #forms: readonly ListedStep[] | undefined
+  /** The field that a form has asked before the last message. */
+  #asked: string | undefined
 
   constructor(flow: FlowConstructor, options: WorldOptions) {
     this.#options = options
@@ -119,7 +127,8 @@ export class SimulatedWorld {
       generateId: (kind) => this.#newId(kind),
       createStore: () => this.#promises.watch(options.wrapStore(new MemorySessionStore({ backing, clock }))),
       script: async (request) => {
-        const reply = await options.model(request, this.#modelPick)
+        const { model = formModel(this.#asked) } = options
+        const reply = await model(request, this.#modelPick)
         this.script.push(reply)
         return reply
       },
@@ -162,8 +171,12 @@ export class SimulatedWorld {
     else if (action.kind === 'time') await this.#time(action)
     else if (action.kind === 'event') await this.#event(action, store)
     else {
-      const button = await this.#button(action.speech)
-      const said = button?.label ?? this.#say(action.speech)
+      const { speech } = action
+      const document = await this.#world.engines.load(this.#sessionId)
+      const form = this.#formAt(document, document?.flow.currentStep)
+      this.#asked = form?.asked
+      const button = this.#button(document, speech, form)
+      const said = button?.label ?? this.#sayTo(form, document, speech) ?? this.#say(speech)
       const choice = button?.choice
       const { engine } = await this.#world.engines.open()
       const execute = (): Promise<ExecuteResult> => this.#execute(engine, said, this.#sessionId, choice).executing
@@ -172,15 +185,55 @@ export class SimulatedWorld {
   }
 
   /** A button that the user presses in place of writing; `undefined` if the step offers none, and for half of them. */
-  async #button({ picks: [number = 0], modelPicks }: PlannedSpeech): Promise<Button | undefined> {
-    const document = await this.#world.engines.load(this.#sessionId)
+  #button(
+    document: SessionDocument | undefined,
+    { picks: [number = 0], modelPicks }: PlannedSpeech,
+    form: FormOfSession | undefined,
+  ): Button | undefined {
     const open =
       document?.runStatus === 'running' ? document.flow.steps[document.flow.currentStep ?? '']?.choices : undefined
     if (open === undefined || number % 2 === 1) return undefined
+    // The buttons of an earlier question of a form are still there.
+    if (form !== undefined && open.name !== (form.asked ?? form.event)) return undefined
     this.#modelPick = picker(modelPicks)
     const { turn, name, options } = open
     const { label, value } = options[(number / 2) % options.length] as (typeof options)[number]
     return { label, choice: { turn, name, value } }
+  }
+
+  /** The form that an open step is; `undefined` if it is not one. */
+  #formAt(document: SessionDocument | undefined, id: string | null | undefined): FormOfSession | undefined {
+    if (document?.runStatus !== 'running') return undefined
+    this.#forms ??= listedSteps('simulate', this.#given).filter(({ stepClass }) => isForm(stepClass))
+    const step = this.#forms.find((one) => one.id === id)
+    const turn = { now: this.#world.clock.now(), services: this.#engineOptions.services ?? {} }
+    return step && formOf(step, { ...turn, context: document.flow.context }, document)
+  }
+
+  /** What a user says to the open question of a form; `undefined` if an actor speaks. */
+  #sayTo(
+    form: FormOfSession | undefined,
+    document: SessionDocument | undefined,
+    { picks: [number = 0, ...picks], modelPicks }: PlannedSpeech,
+  ): string | undefined {
+    if (form === undefined) return undefined
+    this.#modelPick = picker(modelPicks)
+    // Its lowest bit has decided that no button is pressed.
+    const pick = picker([Math.floor(number / 2), ...picks])
+    const choices = document?.flow.steps[form.id]?.choices
+    const options = choices?.name === form.asked ? (choices?.options ?? []) : []
+    const payload = this.#options.payloads[form.event]?.(pick)
+    return messageTo({ form, reply: document?.history.at(-1)?.reply ?? '', options, payload }, pick)
+  }
+
+  /** What makes the payload of an event, if it is the submission of an open form. */
+  #submission(
+    document: SessionDocument | undefined,
+    name: string,
+  ): ((pick: ActorView['pick']) => JsonValue) | undefined {
+    const open = document?.flow.frames?.toReversed().map(({ step }) => this.#formAt(document, step)) ?? []
+    const form = open.find((one) => one?.event === name)
+    return form && ((pick) => submissionOf(form, pick))
   }
 
   /** Runs one turn, with a fault of the store. */
@@ -217,7 +270,7 @@ export class SimulatedWorld {
     const event = events[action.choice % events.length]
     if (event === undefined) return
     const { name, input } = event
-    const make = payloads[name]
+    const make = payloads[name] ?? this.#submission(document, name)
     if (input !== undefined && make === undefined) {
       this.unsent.add(name)
       return

@@ -199,6 +199,25 @@ test('what is required must be filled in, and what is empty is not sent', async 
   expect(requests).toBe(1)
 })
 
+test('a field that the user has emptied is sent empty', async (context) => {
+  const desk = await open(context)
+  const { page } = desk
+  await desk.say('everything')
+  await desk.reads('Here it is.')
+  await desk.idle()
+  await page.getByLabel('Your name').fill('Nobody')
+  await page.getByLabel('Mail').fill('ada@example.com')
+  await page.getByLabel('Glaze').selectOption('blue')
+  await page.getByRole('button', { name: 'Send the form' }).click()
+  await desk.reads('Who is it for?')
+  await desk.idle()
+  await page.getByLabel('Your name').last().fill('Ada')
+  await page.getByLabel('Mail').last().fill('')
+  await page.getByLabel('Glaze').last().selectOption('')
+  await page.getByRole('button', { name: 'Send the form', disabled: false }).click()
+  await desk.reads('Sent: {"name":"Ada","mail":"","pots":1,"glaze":"","gift":false}')
+})
+
 test('a form that was not taken says why, and can be sent again', async (context) => {
   const desk = await open(context)
   const { page } = desk

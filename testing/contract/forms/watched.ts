@@ -65,7 +65,7 @@ export function wholeText(...values: readonly unknown[]): string {
 }
 
 /** The events that an engine emits from now on, with their payloads. */
-export function watchEvents(engine: FlowEngine): (readonly [keyof EngineEventMap, object])[] {
+function watchEvents(engine: FlowEngine): (readonly [keyof EngineEventMap, object])[] {
   const events: (readonly [keyof EngineEventMap, object])[] = []
   for (const name of Object.keys(eventNames) as (keyof EngineEventMap)[]) {
     engine.on(name, (payload: object) => events.push([name, payload]))

@@ -10,7 +10,7 @@ const page = new Page('rich-replies')
 page.write('repair.ts', page.text('class Repair'))
 page.runTests('repair.test.ts', page.block('new Conversation(Repair'))
 
-test('the form of the page is shown, corrected and sent', async () => {
+test('the form of the page is shown and sent', async () => {
   type Exports = { readonly AskAddress: StepConstructor }
   const { AskAddress } = await page.load<Exports>('address.ts', page.text('class AskAddress'))
   class Delivery extends Flow {
@@ -22,10 +22,7 @@ test('the form of the page is shown, corrected and sent', async () => {
   await using conversation = new Conversation(Delivery)
   await conversation.say('Hello')
   conversation.expectReply('Your address?').expectParts([{ type: 'form', name: 'address' }])
-  const wrong = { street: 'Mill Lane', zip: '12' }
-  await conversation.sendEvent('address', wrong)
-  conversation.expectParts([{ type: 'form', values: wrong, errors: { zip: 'Five digits.' } }])
-  await conversation.sendEvent('address', { ...wrong, zip: '12345' })
+  await conversation.sendEvent('address', { street: 'Mill Lane', zip: '12345' })
   conversation.expectReply('To Mill Lane.').expectCompleted()
 })
 

@@ -15,6 +15,7 @@ import {
   tool,
 } from '../../../src/index.js'
 import { choices } from '../../../src/parts/index.js'
+import { simulate } from '../../simulate/index.js'
 import { Conversation } from '../conversation.js'
 import { callTool, runStep } from '../run-step.js'
 
@@ -286,4 +287,48 @@ describe('one step alone', () => {
     const leave = tool({ name: 'leave', description: 'Returns.', execute: () => back(4).withReply('Bye.') })
     expect(await callTool(leave, {})).toMatchObject({ reply: 'Bye.', next: undefined, returned: { value: 4 } })
   })
+})
+
+test('a called flow that has moved on to a step around it takes no events any more, in a simulation neither', async () => {
+  class Ask extends LogicStep {
+    static override readonly id = 'Ask'
+    override run(turn: Turn) {
+      return turn.entered ? reply('Shall I?') : go('Rest')
+    }
+  }
+  class Approval extends Flow {
+    static override readonly id = 'Approval'
+    override steps(): readonly StepConstructor[] {
+      return [Ask]
+    }
+    override events() {
+      return [event({ name: 'approve', execute: () => reply('Approved.') })]
+    }
+  }
+  class Begin extends LogicStep {
+    static override readonly id = 'Begin'
+    override run(): ReturnType<typeof call> {
+      return call(Approval)
+    }
+  }
+  class Rest extends LogicStep {
+    static override readonly id = 'Rest'
+    override run() {
+      return reply('I rest.')
+    }
+  }
+  class Office extends Flow {
+    static override readonly id = 'Office'
+    override steps(): ReturnType<Flow['steps']> {
+      return [Begin, Rest, Approval]
+    }
+  }
+  await using conversation = new Conversation(Office)
+  await conversation.say('Hello')
+  conversation.expectEvents(['approve'])
+  await conversation.say('Yes')
+  conversation.expectStep(Rest).expectEvents([])
+  // An event that is not taken would be a failed turn.
+  const { events } = await simulate(Office, { seeds: 20, faults: false, restarts: false, together: false })
+  expect(events).toBeGreaterThan(0)
 })

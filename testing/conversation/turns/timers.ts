@@ -32,9 +32,11 @@ export function eventsOf(
 ): readonly FlowEvent[] {
   if (document?.runStatus !== 'running' || document.flow.currentStep === null) return []
   const { frames = [{ step: document.flow.currentStep, entry: '', called: undefined }] } = document.flow
-  const owners = frames
-    .toReversed()
-    .flatMap(({ step, entry, called }) => [entry === notEntered ? [] : step, called ?? []])
+  const owners = frames.toReversed().flatMap(({ step, entry, called }) => [
+    entry === notEntered ? [] : step,
+    // A called step may have moved on to another one.
+    called !== undefined && step.startsWith(`${called}/`) ? called : [],
+  ])
   return [...new Set([...owners.flat(), flowName])].flatMap((owner) => declared.get(owner) ?? [])
 }
 

@@ -56,9 +56,10 @@ export function sessionBefore(running: Pick<RunningTurn, 'session'>, soFar: Turn
   return known?.runStatus === 'running' ? known : undefined
 }
 
-function knownSession(
+/** The last known state of a session, ended or not; `undefined` if no turn has read it. */
+export function knownSession(
   { session }: Pick<RunningTurn, 'session'>,
-  { turns, start }: TurnsSoFar,
+  { turns, start }: Pick<TurnsSoFar, 'turns' | 'start'>,
 ): SessionDocument | undefined {
   return lastRead(turns, session) ?? (start?.id === session ? start : undefined)
 }
