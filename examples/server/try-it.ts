@@ -7,9 +7,10 @@ export function tryItLines(url: string): string {
   const say = (body: object, options = ''): string =>
     `curl -s${options} --json '${JSON.stringify(body)}' -H "CHAT_SESSION_ID: $ID" ${url}/ai/run`
   const turn = (flowName: string, message: string): object => ({ flowName, message })
-  return `Talk to the support desk in a browser, or get a report there:
+  return `Talk to the support desk in a browser, get a report there, or book a repair ("form" shows all questions at once):
   ${url}/
   ${url}/?flow=VisitReport
+  ${url}/?flow=Appointment
 
 The flows:
   curl -s ${url}/ai/flows

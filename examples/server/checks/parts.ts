@@ -1,6 +1,7 @@
-/** Buttons, a card and a file, as a page with the client gets them: a reply's parts. */
+/** Buttons, a card, a form and a file, as a page with the client gets them: a reply's parts. */
 import assert from 'node:assert/strict'
 import { type Chat, type ChatTurn, createChat } from 'turnkeeper/client'
+import { post } from './conversation.js'
 
 /** @param url - The server's URL. */
 export async function checkParts(url: string): Promise<void> {
@@ -26,6 +27,33 @@ export async function checkParts(url: string): Promise<void> {
   const pdf = await fetch(address)
   assert.equal(pdf.headers.get('Content-Type'), 'application/pdf')
   assert.match(await pdf.text(), /^%PDF-1\.4\n.*\(Quays & Lights\) Tj/s)
+  await checkForm(url)
+}
+
+/** A form is shown, sent with a mistake, sent again, and confirmed with a button. */
+async function checkForm(url: string): Promise<void> {
+  const chat = createChat({ url: `${url}/ai`, flow: 'Appointment' })
+  const { schema } = partOf(await chat.send('form'), 'form')
+  assert.deepEqual(schema.required, ['repair', 'day', 'time', 'name', 'phone'])
+  const { day } = schema.properties as { readonly day: { readonly enum: readonly string[] } }
+  const values = { repair: 'new tyre', day: day.enum[4], time: '16:00', name: 'Noor Haddad', phone: '0151 234567' }
+  const { errors } = partOf(await fillIn(chat, url, { ...values, phone: '12' }), 'form')
+  assert.deepEqual(errors, { phone: 'That is not a phone number.' })
+  const review = await fillIn(chat, url, values)
+  assert.match(review.text, /^new tyre on .* at 16:00, for Noor Haddad, 0151234567\. Is that right\?/)
+  assert.match((await press(chat, review, 'Yes')).text, /^Booked, Noor Haddad: new tyre on /)
+}
+
+/** Sends a form, as the page does: see `page/send-form.js`. */
+async function fillIn(chat: Chat, url: string, payload: object): Promise<ChatTurn> {
+  const event = { name: 'Booking', payload }
+  const sent = await post(`${url}/ai/run?envelope=1`, chat.state.session, { flowName: 'Appointment', event })
+  assert.equal(sent.status, 200, sent.text)
+  await chat.refresh()
+  const reply = chat.state.turns.at(-1)
+  assert.ok(reply)
+  console.log(`[Send the form]\n    ${reply.text}`)
+  return reply
 }
 
 /** Presses a button of a reply. */

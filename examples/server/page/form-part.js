@@ -24,17 +24,20 @@ export function formOf({ name, schema, values, errors }, { fillIn }) {
   problem.setAttribute('role', 'alert')
   const required = /** @type {readonly string[]} */ (schema.required ?? [])
   const controls = Object.entries(/** @type {FieldSchema} */ (schema.properties)).map(([field, of]) => {
-    const control = controlOf(of, own(values, field) ?? own(of, 'default'))
+    const value = own(values, field)
+    const control = controlOf(of, value ?? own(of, 'default'))
     control.required = control.type !== 'checkbox' && required.includes(field)
     set.append(labelled(control, own(of, 'title') ?? field, own(of, 'description'), own(errors, field)))
-    return /** @type {const} */ ([field, control])
+    return /** @type {const} */ ([field, control, value !== undefined])
   })
   set.append(textElement('button', 'Send the form'))
   form.append(set, problem)
   form.addEventListener('submit', async (event) => {
     event.preventDefault()
-    // An entry for each field, whatever its name is.
-    const payload = Object.fromEntries(controls.map(([field, control]) => [field, heldBy(control)]))
+    // An entry for each field, whatever its name is. A field without one keeps the value that the flow has for it.
+    const payload = Object.fromEntries(
+      controls.map(([field, control, wasFilled]) => [field, heldBy(control) ?? (wasFilled ? '' : undefined)]),
+    )
     set.disabled = true
     problem.textContent = await fillIn(name, payload)
     if (problem.textContent !== '') set.disabled = false
@@ -82,7 +85,7 @@ function controlOf(schema, value) {
     return input
   }
   const isNumber = schema.type !== 'string'
-  input.type = isNumber ? 'number' : (inputTypes.get(schema.format) ?? 'text')
+  input.type = isNumber ? 'number' : textTypeOf(schema)
   const attributes = isNumber
     ? { min: schema.minimum, max: schema.maximum, step: schema.type === 'integer' ? 1 : 'any' }
     : { minlength: schema.minLength, maxlength: schema.maxLength }
@@ -91,6 +94,14 @@ function controlOf(schema, value) {
   }
   if (value !== undefined) input.value = String(value)
   return input
+}
+
+/**
+ * @param {FieldSchema} schema
+ * @returns {string}
+ */
+function textTypeOf({ writeOnly, format }) {
+  return writeOnly ? 'password' : (inputTypes.get(format) ?? 'text')
 }
 
 const inputTypes = new Map([

@@ -124,9 +124,9 @@ async function goOn() {
 }
 
 /** @param {ChatState} state */
-function show({ turns, isBusy, isStuck }) {
+function show({ turns, isBusy, isStuck, hasEnded }) {
   showTurns(conversation, turns, answers)
-  keepNewest(conversation, isBusy)
+  keepNewest(conversation, isBusy || hasEnded)
   announceEvent(turns.at(-1))
   conversation.setAttribute('aria-busy', String(isBusy))
   // A button that is disabled loses the focus to nothing.

@@ -52,15 +52,15 @@ export function spokenPart(part) {
 }
 
 /**
- * Only the newest buttons and the newest form can be used, and none while a reply is awaited.
+ * Only the newest buttons and the newest form can be used.
  *
  * @param {HTMLElement} conversation
- * @param {boolean} isBusy
+ * @param {boolean} isClosed - Whether none can be used: a reply is awaited, or the conversation has ended.
  */
-export function keepNewest(conversation, isBusy) {
+export function keepNewest(conversation, isClosed) {
   for (const kind of ['choices', 'form']) {
     const sets = conversation.querySelectorAll(`fieldset.${kind}`)
-    for (const set of sets) set.toggleAttribute('disabled', isBusy || set !== sets[sets.length - 1])
+    for (const set of sets) set.toggleAttribute('disabled', isClosed || set !== sets[sets.length - 1])
   }
 }
 
