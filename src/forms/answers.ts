@@ -1,4 +1,4 @@
-/** The values of a form in one turn: which answers are taken, and which values go with them. It says nothing itself. */
+/** The values of a form in one turn: which answers are taken, and which values go with them. It makes no reply. */
 import { flowCodeError } from '../errors/engine-errors.js'
 import type { Turn } from '../flow/turn.js'
 import { issueText } from '../model/schema-issues.js'

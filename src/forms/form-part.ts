@@ -34,7 +34,7 @@ export async function formPart(
 }
 
 /**
- * The properties of a JSON Schema, by field. They have no bounds: the form checks what it gets, and says what is wrong in
+ * The properties of a JSON Schema, by field. They have no bounds: the form checks what it gets, and names problems in
  * the author's words.
  *
  * @param isForPage - Whether options have their labels, too.

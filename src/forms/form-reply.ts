@@ -8,7 +8,7 @@ import { deepFreeze, utf8Length } from '../util/json.js'
 import type { Option } from './form-fields.js'
 
 /**
- * Buttons; none, with a warning, if they cannot be shown. Free slots and the like come from other systems: a question
+ * Buttons; none, with a warning, if they cannot be shown. Options such as free slots come from other systems: a question
  * without buttons is better than a turn that fails.
  *
  * @param name - What is chosen.

@@ -96,7 +96,7 @@ export abstract class FormStep extends LogicStep<FormState> {
     return { values: {} }
   }
 
-  /** The submission of {@link asPart}. If a form has events of its own, list these, too: `...super.events()`. */
+  /** The submission of {@link asPart}. A form with other events lists both: `[...super.events(), approve]`. */
   override events(): readonly FlowEvent[] {
     return [submission(this.#form)]
   }

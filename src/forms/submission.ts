@@ -4,7 +4,7 @@ import { event, type FlowEvent } from '../flow/event.js'
 import { isPlainObject } from '../util/json.js'
 import type { Form } from './form.js'
 
-/** Any object; the form says what is wrong with its fields. */
+/** Any object; the form checks its fields. */
 export const anyObject: StandardSchemaV1<unknown, Readonly<Record<string, unknown>>> = {
   '~standard': {
     version: 1,

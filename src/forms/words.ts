@@ -28,7 +28,7 @@ export interface FormWords {
   readonly change: readonly string[]
   /** A field that is not optional was left empty. */
   readonly needed: (label: string) => string
-  /** The review, if the form has no `review` of its own: its rows are labels and values. */
+  /** The review, unless the form overrides `review`. Its rows are labels and values. */
   readonly review: (rows: readonly (readonly [string, string])[]) => string
   /** The answer to the review is a no, or neither a yes nor a correction. */
   readonly whatToChange: (labels: readonly string[]) => string

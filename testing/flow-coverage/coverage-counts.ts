@@ -23,7 +23,7 @@ export interface FlowCounts {
   readonly tools: Map<string, Map<string, { calls: number; succeeded: number }>>
   /** By step, then by event: how often it was taken there, by the step or by the flow. */
   readonly events: Map<string, Map<string, number>>
-  /** By form, then by field: how often it got a value. A form whose values nobody has seen is not there. */
+  /** By form, then by field: how often it got a value. A form without known values is not there. */
   readonly fields: Map<string, Map<string, number>>
   /** By kind: keyed by the step left, then by the step entered. */
   readonly transitions: Readonly<Record<'move' | TransitionKind, Map<string, Map<string, number>>>>

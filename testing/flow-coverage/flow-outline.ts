@@ -58,7 +58,7 @@ export interface FlowOutline {
   readonly events: readonly OutlinedEvent[]
   /** The forms, each with the name of the event with which a page sends it, which no conversation needs to send. */
   readonly forms: readonly OutlinedField[]
-  /** Of the forms whose `fields()` needs no more of a turn than its time. */
+  /** The fields of forms whose `fields()` needs only the time of a turn. */
   readonly fields: readonly OutlinedField[]
   /** The IDs of those whose tools depend on the turn: steps, or flows. */
   readonly toolsNotKnown: readonly string[]

@@ -25,7 +25,7 @@ export function plansOf(fc: FastCheck, options: PlanOptions): Arbitrary<Plan> {
     fc.array(fc.nat(999), { minLength: length, maxLength: length })
   // Each turn has its own random numbers, so that a shortened conversation keeps the other turns unchanged.
   const drawn = fc.record({ actor: fc.nat(999), picks: numbers(2), modelPicks: numbers(4) })
-  // Of a long conversation, other answers would be tried for each question again and again.
+  // In a long conversation, other answers would be tried for each question again and again.
   const speech: Arbitrary<PlannedSpeech> = options.hasForm ? fc.noShrink(drawn) : drawn
   const times = fc.constantFrom(1, 3)
   const fault: Arbitrary<PlannedFault> = fc.oneof(
