@@ -91,11 +91,16 @@ export class Answers {
     const changed = new Set<string>()
     for (const one of this.fields) {
       const { name } = one
-      const problem = Object.hasOwn(inputs, name) ? await this.#put(one, inputs[name], turn, changed) : undefined
-      if (problem !== undefined) refused[name] = problem
-      else if (Object.hasOwn(inputs, name)) accepted.push(name)
-      const lost = accepted.includes(name) ? undefined : await this.#checkAgain(one, turn, changed)
-      if (lost !== undefined && problem === undefined) dropped[name] = lost
+      if (Object.hasOwn(inputs, name)) {
+        const problem = await this.#put(one, inputs[name], turn, changed)
+        if (problem === undefined) {
+          accepted.push(name)
+          continue
+        }
+        refused[name] = problem
+      }
+      const lost = await this.#checkAgain(one, turn, changed)
+      if (lost !== undefined && refused[name] === undefined) dropped[name] = lost
     }
     return { accepted, refused, dropped }
   }

@@ -3,10 +3,11 @@
  * for a model's tool.
  */
 import type { Turn } from '../flow/turn.js'
-import { markPart, maxPartBytes, type ReplyPart } from '../model/reply-part.js'
-import { deepFreeze, type JsonObject, utf8Length } from '../util/json.js'
+import { markPart, type ReplyPart } from '../model/reply-part.js'
+import { deepFreeze, type JsonObject } from '../util/json.js'
 import type { Answers } from './answers.js'
 import { jsonSchemaOfField, type NamedField, type Option } from './form-fields.js'
+import { fitsReply } from './form-reply.js'
 
 const types: readonly unknown[] = ['string', 'number', 'integer', 'boolean']
 const formats: readonly unknown[] = ['email', 'uri', 'date', 'date-time']
@@ -30,7 +31,7 @@ export async function formPart(
   const empty: ReplyPart = { type: 'form', name: id, schema }
   const part: ReplyPart = { ...empty, values: Object.fromEntries(values) as JsonObject, ...(errors && { errors }) }
   // A part has a bound, and the text of the reply has the errors, too.
-  return deepFreeze(markPart(utf8Length(JSON.stringify(part)) > maxPartBytes ? empty : part))
+  return deepFreeze(markPart(fitsReply(part) ? part : empty))
 }
 
 /**

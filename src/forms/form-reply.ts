@@ -20,11 +20,16 @@ export function buttonsFor(name: string, options: readonly Option[], turn: Turn)
     ...new Set([comparableText(value), comparableText(label), String(index + 1)]),
   ])
   const part = deepFreeze(markPart({ type: 'choices', name, options } as const))
-  if (new Set(said).size === said.length && utf8Length(JSON.stringify(part)) <= maxPartBytes) return [part]
+  if (new Set(said).size === said.length && fitsReply(part)) return [part]
   turn.log.warn(
     `The choices of '${name}' have no buttons: two are alike, one is the number of another, or they are too long.`,
   )
   return []
+}
+
+/** Whether a reply may have a part, which must be its only one. */
+export function fitsReply(part: ReplyPart): boolean {
+  return utf8Length(JSON.stringify([part])) <= maxPartBytes
 }
 
 /** A reply of sentences, one after the other. */

@@ -75,11 +75,7 @@ export class Form {
    * @returns what is wrong with them, by field
    */
   async begin(turn: Turn): Promise<Outcome['refused']> {
-    const { words } = this
-    if (!words.change.every((pattern) => pattern.includes('{field}'))) {
-      throw flowCodeError(`words.change of form '${this.id}' must have {field} in each pattern.`)
-    }
-    this.answers ??= new Answers(namedFields(this.id, this.#host.fields(turn)), words, () => this.#state)
+    this.answers ??= this.#answersOf(turn)
     if (this.#state.entry === turn.entry) return {}
     // Another release may have stored something else.
     const { values, skipped } = this.#state
@@ -89,6 +85,15 @@ export class Form {
     const { refused } = await this.take(given, turn)
     delete this.#state.asking
     return refused
+  }
+
+  /** @throws `FlowCodeError` for fields or words that cannot be used */
+  #answersOf(turn: Turn): Answers {
+    const { words } = this
+    if (!words.change.every((pattern) => pattern.includes('{field}'))) {
+      throw flowCodeError(`words.change of form '${this.id}' must have {field} in each pattern.`)
+    }
+    return new Answers(namedFields(this.id, this.#host.fields(turn)), words, () => this.#state)
   }
 
   /** Takes answers. The first field whose answer is refused is asked again, or else the first whose value is dropped. */
@@ -249,15 +254,13 @@ export class Form {
     if (this.#hasSecrets) turn.hideMessage('')
     const { refused, dropped } = await this.take(payload, turn)
     const { open } = answers
-    const problems = answers.fields.map((one) => {
+    const wrong: Record<string, string> = {}
+    for (const one of answers.fields) {
       const isMissing = one.optional !== true && open.includes(one)
-      return [
-        one.name,
-        refused[one.name] ?? dropped[one.name] ?? (isMissing ? words.needed(one.label) : undefined),
-      ] as const
-    })
-    const wrong = problems.filter((one): one is readonly [string, string] => one[1] !== undefined)
-    const [first] = wrong
+      const problem = refused[one.name] ?? dropped[one.name] ?? (isMissing ? words.needed(one.label) : undefined)
+      if (problem !== undefined) wrong[one.name] = problem
+    }
+    const [first] = Object.keys(wrong)
     if (first === undefined) {
       // The user has seen the other fields, and left them empty.
       await this.take(Object.fromEntries(open.map(({ name }) => [name, null])), turn)
@@ -265,10 +268,9 @@ export class Form {
     }
     const gaveUp = await this.#countWrong(turn)
     if (gaveUp !== undefined) return gaveUp
-    this.#state.asking = first[0]
+    this.#state.asking = first
     delete this.#state.reviewing
-    const texts = wrong.map(([, text]) => text)
-    return replyWith(texts, [await this.asPart(turn, Object.fromEntries(wrong))])
+    return replyWith(Object.values(wrong), [await this.asPart(turn, wrong)])
   }
 
   /** The form for a page. */
@@ -280,10 +282,11 @@ export class Form {
   /** The default review. */
   async review(turn: Turn): Promise<string> {
     const { answers } = this
+    const { values } = answers
     const rows: [string, string][] = []
     for (const one of answers.fields) {
       if (!answers.has(one)) continue
-      const value = answers.values[one.name]
+      const value = values[one.name]
       const text = typeof value === 'string' ? value : JSON.stringify(value)
       const option = (await answers.optionsOf(one, turn)).find((option) => option.value === text)
       rows.push([one.label, one.secret ? '•••' : (option?.label ?? text)])

@@ -52,9 +52,10 @@ export class ModelReading {
     await this.#begin(turn)
     if (this.#isRead) return nothingToRead
     const { next, answers } = this.#form
+    const { values, open } = answers
     const fields = this.#fields.map((one) => {
-      const value = answers.has(one) ? JSON.stringify(answers.values[one.name]) : undefined
-      const empty = answers.open.includes(one) ? 'open' : 'empty'
+      const value = answers.has(one) ? JSON.stringify(values[one.name]) : undefined
+      const empty = open.includes(one) ? 'open' : 'empty'
       return `- ${one.name} (${one.label}${one.optional === true ? ', optional' : ''}): ${value ?? empty}`
     })
     const asked = next === undefined ? 'Is all of this right?' : await this.#form.question(next, turn)

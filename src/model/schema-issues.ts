@@ -11,7 +11,7 @@ export function issueText(issues: readonly StandardSchemaV1.Issue[]): string {
   const text = issues
     .slice(0, maxIssues)
     .map(({ path = [], message }) => {
-      // ArkType's path is a list of its own class, whose `map` does not work.
+      // ArkType's path is an Array subclass, whose `map` calls a constructor that takes segments.
       const where = Array.from(path, (segment) => String(typeof segment === 'object' ? segment.key : segment)).join('.')
       return where === '' ? message : `${where}: ${message}`
     })

@@ -48,3 +48,11 @@ test('what a field needs in any depth is listed once', () => {
   const fields = { a: ask('A?'), b: ask('B?', { needs: ['a'] }), c: ask('C?', { needs: ['a', 'b'] }) }
   expect(namedFields('Form', fields).at(-1)?.before).toEqual(['a', 'b'])
 })
+
+test('no length of the choices makes the turn fail: a reply counts two bytes more than its part', async () => {
+  for (let length = 16_200; length < 16_350; length++) {
+    const choices = [{ value: 'a', label: 'x'.repeat(length) }]
+    await using conversation = await after({ day: ask('Day?', { choices }) })
+    conversation.expectReply('Day?')
+  }
+})
