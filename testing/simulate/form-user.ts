@@ -1,6 +1,6 @@
 /**
- * A user of a form: what is said to the open question, and what a page sends. Most of it is right, as far as the schemas
- * of the fields and the question say it.
+ * A user of a form: what is said to the open question, and what a page sends. Most answers fit the
+ * schemas and the question.
  */
 import { inputFor, jsonSchemaOfField, type NamedField, type Option } from '../../src/forms/form-fields.js'
 import type { FormWords } from '../../src/forms/words.js'
