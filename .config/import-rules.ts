@@ -193,6 +193,35 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     // Loaded late, where `simulate` and `replayAll` are used.
     packages: ['fast-check', '(computed)'],
   },
+  'testing/diagram': {
+    decides: 'flows as data and as a Mermaid flowchart: `turnkeeper/diagram`',
+    areas: ['src/(root)', 'testing'],
+    files: checks,
+    packages: [],
+  },
+  'testing/studio': {
+    decides: 'conversations that are watched, taken back and saved: `turnkeeper/studio`',
+    areas: ['src/(root)', 'testing', 'testing/diagram', 'testing/scenarios'],
+    files: [...checks, 'src/config/clock.ts', 'src/model/json-schema.ts', 'src/util/json.ts'],
+    packages: [
+      'node:crypto',
+      'node:fs',
+      'node:http',
+      'node:module',
+      'node:net',
+      'node:path',
+      'node:stream',
+      'node:util',
+    ],
+  },
+  'testing/studio/page': {
+    decides: "the studio's page, which the build writes into one file",
+    // It shows parts and forms as the example's page does.
+    areas: ['examples'],
+    files: ['adapters/client/chat-message.ts'],
+    typesOnly: ['testing/studio'],
+    packages: ['@dagrejs/dagre', 'preact'],
+  },
   'testing/msw': {
     decides: 'a flow service as MSW handlers',
     areas: ['src/(root)', 'src/errors', 'testing', 'adapters/fetch'],

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { entryPoints } from './entry-points.mjs'
 import { productionBill, readLock } from './sbom.mjs'
+import { buildStudioPage } from './studio-page.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const core = 'dist/chunks/core.js'
@@ -86,6 +87,8 @@ for (const { path, text } of files) {
     text.replaceAll(/"turnkeeper:(dist\/[\w./-]+)"/g, (_, file) => JSON.stringify(pathTo(file, path))),
   )
 }
+await mkdir(join(root, 'dist/testing/studio'), { recursive: true })
+await writeFile(join(root, 'dist/testing/studio/page.html'), await buildStudioPage())
 await writeFile(join(root, 'dist/sbom.cdx.json'), `${JSON.stringify(productionBill(readLock()), null, 2)}\n`)
 
 /** The modules that the root is made of, in the order in which they run. */

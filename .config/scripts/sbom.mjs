@@ -37,12 +37,16 @@ export function isPermissive(licence) {
   return text.split(' OR ').some((choice) => choice.split(' AND ').every((name) => permissiveLicences.includes(name)))
 }
 
+/** The packages that the build writes into the studio's page: they come with the package, and nobody installs them. */
+export const inlinedPackages = ['preact', '@dagrejs/dagre', '@dagrejs/graphlib']
+
 /**
- * Every entry of a lock that an application installs with the package, by its folder. Optional peers are the
- * application's own choice.
+ * Every entry of a lock that comes with the package, by its folder: what an application installs with it, and what is
+ * inlined. Optional peers are the application's own choice.
  */
 export function productionEntries(packages) {
-  const found = new Set()
+  const inlined = inlinedPackages.map((name) => `node_modules/${name}`)
+  const found = new Set(inlined.filter((folder) => packages[folder] !== undefined))
   const visit = (folder) => {
     const { dependencies = {}, optionalDependencies = {} } = packages[folder]
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {

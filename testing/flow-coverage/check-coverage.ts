@@ -17,10 +17,15 @@ export function checkToolNames(tools: unknown): void {
 
 /** @throws `InvalidInputError` if the value is not a report: for example the coverage itself. */
 export function checkReport(report: unknown): asserts report is FlowCoverageReport {
-  const { flows, report: method } = (report ?? {}) as Readonly<Partial<Record<'flows' | 'report', unknown>>>
-  if (isListOf(flows, isCoveredFlow)) return
+  if (isReport(report)) return
+  const { report: method } = (report ?? {}) as { readonly report?: unknown }
   const got = typeof method === 'function' ? 'a coverage: pass its report()' : show(report, 100)
   throw invalidInput(`coverage.add: the report must be what report() of another coverage returned; got ${got}.`)
+}
+
+/** Whether a value is what `report()` returns. */
+export function isReport(value: unknown): value is FlowCoverageReport {
+  return isListOf((value as Partial<FlowCoverageReport> | null | undefined)?.flows, isCoveredFlow)
 }
 
 function isCoveredFlow(value: unknown): value is FlowCoverageOfFlow {

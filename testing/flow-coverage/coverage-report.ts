@@ -152,7 +152,11 @@ function eventsOf({ events, forms }: FlowOutline, counts: FlowCounts): CoveredEv
   return covered
 }
 
-function transitionsOf({ steps }: FlowOutline, { transitions }: FlowCounts): CoveredTransition[] {
+/** The declared moves, and those that were seen. */
+export function transitionsOf(
+  { steps }: Pick<FlowOutline, 'steps'>,
+  { transitions }: Pick<FlowCounts, 'transitions'>,
+): CoveredTransition[] {
   return steps.flatMap(({ id: from, next }) => {
     const seenTo = (kind: keyof typeof transitions): ReadonlyMap<string, number> =>
       transitions[kind].get(from) ?? new Map()

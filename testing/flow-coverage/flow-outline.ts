@@ -77,10 +77,6 @@ export function outlineOf(
 ): FlowOutline {
   const listed = listedSteps('coverageOf', flowClass)
   const flows = flowsOf(listed)
-  const steps = flows.flatMap((flow) => outlineSteps(flow, listed, flows))
-  // In the order of `steps()`.
-  const places = new Map(listed.map(({ id }, index) => [id, index]))
-  steps.sort((one, other) => (places.get(one.id) ?? listed.length) - (places.get(other.id) ?? listed.length))
   const tools: OutlinedTool[] = []
   const toolsNotKnown: string[] = []
   const note = (owner: string, step: string | undefined, ask: () => unknown): void => {
@@ -103,13 +99,21 @@ export function outlineOf(
   const forms = listed.filter(({ stepClass }) => isForm(stepClass))
   return {
     flow: flowClass.id,
-    steps,
+    steps: outlinedSteps(listed),
     tools,
     events,
     forms: forms.map(({ id: step, stepClass }) => ({ step, name: stepClass.id })),
     fields: forms.flatMap(fieldsOf),
     toolsNotKnown,
   }
+}
+
+/** The steps in the order of `steps()`, each flow with its end step. */
+export function outlinedSteps(listed: readonly ListedStep[]): readonly OutlinedStep[] {
+  const flows = flowsOf(listed)
+  const places = new Map(listed.map(({ id }, index) => [id, index]))
+  const placeOf = ({ id }: OutlinedStep): number => places.get(id) ?? listed.length
+  return flows.flatMap((flow) => outlineSteps(flow, listed, flows)).sort((one, other) => placeOf(one) - placeOf(other))
 }
 
 /** The fields of a form in its initial state. Others are counted if they are answered. */

@@ -25,8 +25,8 @@ export interface FlowInstruments {
   onModel?(selection: ModelSelection): void
   /** Called with the events that the flow or a step declares, whenever the engine asks for them, and the ID of it. */
   onEvents?(owner: string, declared: readonly FlowEvent[]): void
-  /** Called with the tools of the flow or a step; returns those that are offered in their place. */
-  replaceTools?(offered: readonly Tool[]): readonly Tool[]
+  /** Called with the tools of the flow or a step, which is `owner`; returns those that are offered in their place. */
+  replaceTools?(offered: readonly Tool[], owner: Flow | Step): readonly Tool[]
   /** Called with the turn, before code of the flow or of a step gets it; often more than once. */
   onTurn?(turn: Turn): void
   /** Called with an error for which the flow's `onError` answered. */
@@ -153,8 +153,8 @@ function instrument(part: Flow | Step, { onModel, replaceTools }: FlowInstrument
       const offered: unknown = tools.call(part, turn)
       // The engine refuses what is not a list.
       const replaced = (list: unknown): readonly Tool[] =>
-        Array.isArray(list) ? replaceTools(list) : (list as readonly Tool[])
-      return Array.isArray(offered) ? replaceTools(offered) : Promise.resolve(offered).then(replaced)
+        Array.isArray(list) ? replaceTools(list, part) : (list as readonly Tool[])
+      return Array.isArray(offered) ? replaceTools(offered, part) : Promise.resolve(offered).then(replaced)
     }
   }
 }

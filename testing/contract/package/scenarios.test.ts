@@ -312,17 +312,19 @@ export default connect()`,
   })
 
   test('says how it is used', () => {
-    expect(turnkeeper('help', {}, '--help')).toMatchObject({
+    expect(turnkeeper('help', {}, 'scenarios', '--help')).toMatchObject({
       failed: false,
       output: expect.stringMatching(/^Usage: turnkeeper scenarios/),
     })
     expect(turnkeeper('nothing', {})).toMatchObject({
       failed: true,
-      output: expect.stringMatching(/^Usage: turnkeeper scenarios/),
+      output: expect.stringMatching(/^Usage: turnkeeper <command>/),
     })
     expect(turnkeeper('unknown', {}, 'scenario', 'test')).toMatchObject({
       failed: true,
-      output: expect.stringMatching(/^There is no command 'scenario': the only one is scenarios\.\n\nUsage: /),
+      output: expect.stringMatching(
+        /^There is no command 'scenario': the commands are scenarios, diagram, chat, studio\.\n\nUsage: /,
+      ),
     })
   })
 

@@ -40,6 +40,7 @@ const subpaths = [
   'turnkeeper/ag-ui',
   'turnkeeper/ai-sdk',
   'turnkeeper/upstash',
+  'turnkeeper/diagram',
   'turnkeeper/testing',
 ]
 const usesAll = `${subpaths.map((subpath, index) => `import * as entry${index} from '${subpath}'`).join('\n')}

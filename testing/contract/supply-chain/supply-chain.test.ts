@@ -21,8 +21,9 @@ const { findingsOf, withoutIntegrity } = (await scriptOf('lock')) as {
   findingsOf(text: string): string[]
   withoutIntegrity(packages: Packages): { allowed: string[]; missing: string[] }
 }
-const { isPermissive, licenceList, productionBill, productionEntries } = (await scriptOf('sbom')) as {
+const { isPermissive, licenceList, productionBill, productionEntries, readLock } = (await scriptOf('sbom')) as {
   isPermissive(licence: string | undefined): boolean
+  readLock(): Packages
   productionEntries(packages: Packages): string[]
   productionBill(packages: Packages): { components: { name: string; hashes: { content: string }[] }[] }
   licenceList(packages: Packages): Readonly<Record<string, string>>[]
@@ -81,14 +82,21 @@ describe('a lock file', () => {
   })
 })
 
-test('the bill of materials has what an application installs with the package', () => {
+test('the bill of materials has what an application installs with the package, and what is inlined in it', () => {
   const packages: Packages = {
     '': { name: 'wombat', version: '1.0.0', license: 'MIT', dependencies: { a: '1.0.0' } },
     'node_modules/a': { version: '1.0.0', license: 'MIT', integrity: 'sha512-AAEC' },
+    'node_modules/preact': { version: '1.0.0', license: 'GPL-3.0', integrity, dev: true },
   }
   expect(productionBill(packages).components).toMatchObject([
     { name: 'a', purl: 'pkg:npm/a@1.0.0', hashes: [{ content: '000102' }] },
+    { name: 'preact' },
   ])
+  expect(licenceList(packages)).toContainEqual(
+    expect.objectContaining({ name: 'preact', licence: 'GPL-3.0', use: 'production' }),
+  )
+  const inlined = ['@dagrejs/dagre', '@dagrejs/graphlib', 'preact'].map((name) => `node_modules/${name}`)
+  expect(productionEntries(readLock())).toEqual(expect.arrayContaining(inlined))
 })
 
 test.each([

@@ -45,7 +45,7 @@ const notEntered = '0'
 
 /** What {@link playTimers} moves and asks. */
 export interface TimedSession {
-  readonly clock: VirtualClock
+  readonly clock: Pick<VirtualClock, 'now' | 'monotonic'>
   advance(ms: number): Promise<void>
   load(): Promise<SessionDocument | undefined>
   /** Wakes the session. `due` are the names of the events that are due, the soonest first. */

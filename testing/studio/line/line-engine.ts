@@ -1,0 +1,79 @@
+/** The engine of a line: that of the set-up, but recorded, guarded, and with the time of the line. */
+import { systemClock } from '../../../src/config/clock.js'
+import { type FlowConstructor, FlowEngine, MemorySessionStore, type ModelProviderAdapter } from '../../../src/index.js'
+import type { ConversationOptions } from '../../conversation/conversation-options.js'
+import { modelsOfPolicies } from '../../conversation/world/conversation-engines.js'
+import { watchProvider } from '../../conversation/world/model-log.js'
+import { ReadingGate } from '../../conversation/world/reading-gate.js'
+import { instrumentFlow } from '../../flow-coverage/instrumented-flow.js'
+import { type ModelScript, ScriptedModel } from '../../scripted-model/scripted-model.js'
+import { ToolDoubles } from '../../tool-doubles/tool-doubles.js'
+import type { StoredTurn } from '../api/types.js'
+import type { EffectGuard } from './effect-guard.js'
+import type { TurnRecorder } from './turn-recorder.js'
+
+/** What an engine is made of. */
+export interface LineEngineParts {
+  readonly flow: FlowConstructor
+  readonly setup: ConversationOptions
+  readonly recorder: TurnRecorder
+  readonly guard: EffectGuard
+  /** The turns so far. */
+  readonly turns: readonly StoredTurn[]
+  now(): number
+}
+
+/** Makes the engine, and its store, which is empty. */
+export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEngineParts): {
+  readonly engine: FlowEngine
+  readonly store: MemorySessionStore
+} {
+  const { config: _g, owner: _o, judge: _j, createStore: _s, clock: _k, hangAfterMs: _h, coverage: _v, ...more } = setup
+  const { script, tools = {}, providers = [], limits, onEngine, ...options } = more
+  const doubles = new ToolDoubles(tools)
+  const clock = { ...systemClock, now }
+  const store = recorder.store(new MemorySessionStore({ clock }))
+  const watched = (provider: ModelProviderAdapter): ModelProviderAdapter =>
+    watchProvider(provider, new ReadingGate(), (call, event) => recorder.addModelCall(call, event))
+  const model = script === undefined ? undefined : new ScriptedModel(restOf(script, turns), { clock })
+  const known = new Set(providers.map(({ provider }) => provider))
+  const answerFor = (provider: string): void => {
+    if (model === undefined || known.has(provider)) return
+    known.add(provider)
+    engine.registerProvider(watched({ provider, resolve: () => model }))
+  }
+  const engine = new FlowEngine({
+    ...options,
+    // A developer may think for longer about a question.
+    limits: { ...limits, turnTimeoutMs: Number.POSITIVE_INFINITY, toolTimeoutMs: Number.POSITIVE_INFINITY },
+    flows: [
+      instrumentFlow(flow, {
+        onTurn: (turn) => guard.watch(turn),
+        replaceTools: (offered, owner) => guard.tools(doubles.replace(offered), owner),
+        onModel: ({ provider }) => answerFor(provider),
+      }),
+    ],
+    providers: providers.map(watched),
+    clock,
+    // The time moves only if the developer says so.
+    schedule: () => undefined,
+    sessionStore: store,
+  })
+  // No step names the models of summaries.
+  for (const { provider } of modelsOfPolicies(flow)) answerFor(provider)
+  recorder.watch(engine)
+  onEngine?.(engine)
+  return { engine, store }
+}
+
+/** The replies of a script that the turns so far have not used. */
+function restOf(script: ModelScript, turns: readonly StoredTurn[]): ModelScript {
+  if (typeof script === 'function') return script
+  const used = turns.flatMap(({ models }) => models)
+  if (Array.isArray(script)) return script.slice(used.length)
+  const rest = Object.entries(script).map(([step, replies]) => {
+    const ofStep = used.filter((call) => call.step === step).length
+    return [step, Array.isArray(replies) ? replies.slice(ofStep) : replies]
+  })
+  return Object.fromEntries(rest) as ModelScript
+}

@@ -1,0 +1,98 @@
+/**
+ * The files of a studio: lines in `lines/`, which Git ignores, and saved tests beside it. It writes only below its
+ * folder, under names of its own making, and over no file that it did not make.
+ */
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
+import { invalidInput } from '../../src/util/options.js'
+import type { StoredLine } from './line/line.js'
+
+/** A file to write. */
+export interface FileToWrite {
+  readonly name: string
+  readonly text: string | Uint8Array
+}
+
+/** How a file of a line begins. */
+const marker = 'turnkeeper studio 1'
+
+/** The folder of a studio. */
+export class StudioFiles {
+  readonly folder: string
+  readonly #lines: string
+
+  /** @throws `InvalidInputError` if the folder of the lines leads elsewhere. */
+  constructor(folder: string) {
+    this.folder = folder
+    this.#lines = join(folder, 'lines')
+    if (lstatSync(this.#lines, { throwIfNoEntry: false })?.isDirectory() !== false) return
+    throw invalidInput(`The studio keeps its lines in the folder ${this.#lines}, which is a file or a link. Remove it.`)
+  }
+
+  /** The lines of earlier processes. Other files are passed over. */
+  read(): readonly StoredLine[] {
+    if (!existsSync(this.#lines)) return []
+    return readdirSync(this.#lines, { withFileTypes: true }).flatMap((entry) => {
+      if (!entry.isFile() || !entry.name.endsWith('.json')) return []
+      try {
+        const stored = JSON.parse(readFileSync(join(this.#lines, entry.name), 'utf8'))
+        return stored.madeBy === marker && `${stored.line.id}.json` === entry.name ? [stored.line as StoredLine] : []
+      } catch {
+        return []
+      }
+    })
+  }
+
+  /** A name for a line that no file has. */
+  freeId(name: string): string {
+    const slug = slugOf(name)
+    for (let number = 1; ; number++) {
+      if (!existsSync(this.#pathOf(`${slug}-${number}`))) return `${slug}-${number}`
+    }
+  }
+
+  /** Writes a line: it has a name from {@link freeId}, or was read. */
+  write(line: StoredLine): void {
+    const isNew = !existsSync(this.#lines)
+    mkdirSync(this.#lines, { recursive: true })
+    const ignore = join(this.folder, '.gitignore')
+    if (isNew && !existsSync(ignore)) writeFileSync(ignore, 'lines/\n', { flag: 'wx' })
+    const path = this.#pathOf(line.id)
+    const written = `${path}.${crypto.randomUUID()}`
+    writeFileSync(written, JSON.stringify({ madeBy: marker, line }), { flag: 'wx' })
+    renameSync(written, path)
+  }
+
+  /** Writes files whose paths begin with a slug; `make` gets one that no file has. Returns their paths. */
+  save(title: string, make: (slug: string) => readonly FileToWrite[]): readonly string[] {
+    const pathOf = (name: string): string => {
+      const path = resolve(this.folder, name)
+      if (path.startsWith(this.folder + sep)) return path
+      throw invalidInput(`The file ${name} would not be in the studio's folder.`)
+    }
+    const slug = slugOf(title)
+    let files = make(slug)
+    // A folder that is there may lead elsewhere.
+    const isTaken = (): boolean => files.some(({ name }) => existsSync(pathOf(name.split('/')[0] ?? name)))
+    for (let number = 2; isTaken(); number++) files = make(`${slug}-${number}`)
+    return files.map(({ name, text }) => {
+      const path = pathOf(name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text, { flag: 'wx' })
+      return path
+    })
+  }
+
+  #pathOf(id: string): string {
+    return join(this.#lines, `${id}.json`)
+  }
+}
+
+/** A text as the name of a file: letters, digits and dashes. */
+function slugOf(text: string): string {
+  const words = text
+    .normalize('NFKD')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g) ?? ['conversation']
+  return words.join('-').slice(0, 60).replace(/-$/, '')
+}

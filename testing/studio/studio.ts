@@ -1,0 +1,199 @@
+/**
+ * All lines of a studio: it begins, forks and opens them, and keeps each in a file, so that a process that restarts
+ * with changed code goes on with them.
+ */
+import { createRequire } from 'node:module'
+import { relative, resolve } from 'node:path'
+import type { FlowConstructor, JsonValue, SessionDocument } from '../../src/index.js'
+import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util/options.js'
+import type { ConversationOptions } from '../conversation/conversation-options.js'
+import { checkFlow } from '../expectations/check-flow.js'
+import { wholeDocument } from '../recording/file-parts.js'
+import type { StudioUpdate } from './api/types.js'
+import { refuseProduction } from './line/environment.js'
+import { type StoredLine, StudioLine } from './line/line.js'
+import { summaryOf, turnsOf } from './line/line-view.js'
+import { savedScenario } from './saved-scenario.js'
+import { type FlowSource, savedTest } from './saved-test.js'
+import { StudioFiles } from './studio-files.js'
+
+/** The options of a studio. */
+export interface StudioOptions {
+  /** The flows, each with an ID of its own. */
+  readonly flows: readonly FlowConstructor[]
+  /**
+   * The options of the engine of each conversation, as a `Conversation` and a set-up of scenarios have them: `script`,
+   * `providers`, `services`, doubles in `tools`. Default: none, so that a model step fails.
+   */
+  readonly setup?: ConversationOptions & { readonly flow?: unknown; readonly given?: unknown }
+  /** The folder for everything that the studio writes. Default `'turnkeeper-studio'`, in the current folder. */
+  readonly folder?: string
+  /** The module of the flows, for the tests that the studio writes. Default: none, so that it cannot save. */
+  readonly source?: {
+    readonly file: string
+    /** The names under which it exports the flows, by the IDs of the flows. */
+    readonly exportNames: Readonly<Record<string, string>>
+    /** Whether it exports a set-up as `default`. */
+    readonly hasSetup: boolean
+  }
+}
+
+const optionNames: OptionNames<StudioOptions> = { flows: true, setup: true, folder: true, source: true }
+
+/**
+ * The lines of one folder.
+ *
+ * @internal
+ */
+export class Studio {
+  readonly flows: readonly FlowConstructor[]
+  /** Differs in each process. */
+  readonly run: string = crypto.randomUUID()
+  readonly #setup: ConversationOptions
+  readonly #source: StudioOptions['source']
+  readonly #files: StudioFiles
+  readonly #lines = new Map<string, StudioLine>()
+  readonly #listeners = new Set<(update: StudioUpdate) => void>()
+
+  /**
+   * @throws `InvalidInputError` with `NODE_ENV=production`, for an unknown option, and for what is not a list of flows
+   * with different IDs.
+   */
+  constructor(options: StudioOptions) {
+    refuseProduction()
+    checkOptionNames('the studio', options, optionNames)
+    const { flows, setup = {}, folder = 'turnkeeper-studio', source } = options
+    if (!Array.isArray(flows) || flows.length === 0) throw invalidInput('The studio needs a list of one flow or more.')
+    for (const flow of flows) checkFlow('the studio', flow)
+    if (new Set(flows.map(({ id }) => id)).size < flows.length) throw invalidInput('Two flows have one ID.')
+    const { flow: _flow, given: _given, ...rest } = setup
+    this.flows = flows
+    this.#setup = rest
+    this.#source = source
+    this.#files = new StudioFiles(resolve(folder))
+    for (const stored of this.#files.read()) this.#add(stored)
+  }
+
+  get lines(): readonly StudioLine[] {
+    return [...this.#lines.values()]
+  }
+
+  /** @throws `InvalidInputError` if there is none. */
+  line(id: string): StudioLine {
+    const line = this.#lines.get(id)
+    if (line === undefined) throw invalidInput(`There is no line '${id}'.`)
+    return line
+  }
+
+  /** Begins a conversation. */
+  begin(flowId: string): StudioLine {
+    const flow = this.flows.find(({ id }) => id === flowId)
+    if (flow === undefined) throw invalidInput(`There is no flow '${flowId}'.`)
+    const now = Date.now()
+    return this.#create({ id: this.#files.freeId(flow.id), flow: flow.id, startedAt: now, now, turns: [] })
+  }
+
+  /** Goes back to the end of a turn, in a new line: 0 is the beginning. */
+  fork(line: StudioLine, turn: number): StudioLine {
+    if (!Number.isInteger(turn) || turn < 0 || turn > line.turns.length) {
+      throw invalidInput(`The line has ${line.turns.length} turns, and not ${turn}.`)
+    }
+    if (line.stored.isReadOnly) throw invalidInput('This session can only be read.')
+    return this.#create(line.forked(turn, this.#files.freeId(line.stored.flow)))
+  }
+
+  /** Plays the turns from this one on again, in a new line, which goes on by itself. */
+  replay(line: StudioLine, turn: number): StudioLine {
+    const fork = this.fork(line, turn - 1)
+    void fork.play(line.turns.slice(turn - 1)).catch((error: unknown) => console.error(error))
+    return fork
+  }
+
+  /** Opens a stored session to be read. It is not kept. */
+  open(document: JsonValue): StudioLine {
+    wholeDocument('The file', document as unknown as SessionDocument)
+    const whole = document as unknown as SessionDocument
+    const flow = whole.flow.name
+    const now = Date.parse(whole.savedAt ?? whole.createdAt)
+    const id = `${this.#files.freeId(`opened ${flow}`)}-${this.#lines.size}`
+    return this.#create({ id, flow, isReadOnly: true, startedAt: now, now, turns: turnsOf(whole) })
+  }
+
+  /** Writes a line as a test or a scenario. Returns the paths of the files. */
+  save(line: StudioLine, as: 'test' | 'scenario', title: string): readonly string[] {
+    const { startedAt, flow: flowId, turns } = line.stored
+    const source = this.#source
+    if (source === undefined) throw invalidInput('The studio does not know the module of the flows, so it cannot save.')
+    if (line.stored.isReadOnly || turns.length === 0) throw invalidInput('There is no turn to save.')
+    const specifier = relative(this.#files.folder, resolve(source.file)).replaceAll('\\', '/')
+    const exportName = source.exportNames[flowId]
+    const flowSource: FlowSource = {
+      specifier: specifier.startsWith('.') ? specifier : `./${specifier}`,
+      ...(exportName === undefined ? {} : { exportName }),
+      hasSetup: source.hasSetup,
+      doubles: Object.keys(this.#setup.tools ?? {}),
+      runner: this.#runner(),
+    }
+    if (as !== 'test' && as !== 'scenario') throw invalidInput('Save it as a test, or as a scenario.')
+    const make = as === 'test' ? savedTest : savedScenario
+    return this.#files.save(title, (slug) => make({ title, slug, startedAt, turns, flowId, source: flowSource }))
+  }
+
+  /** Calls `listener` with each update. Returns a function that ends that. */
+  listen(listener: (update: StudioUpdate) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** The lines, as an update. */
+  get list(): StudioUpdate {
+    const flows = this.flows.map(({ id }) => id)
+    return { type: 'lines', flows, lines: this.lines.map(summaryOf), run: this.run }
+  }
+
+  /** Cancels the turns under way. */
+  stop(): void {
+    for (const line of this.#lines.values()) void line.stop()
+  }
+
+  /** Ends the turns under way, and their engines. */
+  async close(): Promise<void> {
+    await Promise.all(this.lines.map((line) => line.close()))
+  }
+
+  /** Vitest, if the project of the folder has it. */
+  #runner(): FlowSource['runner'] {
+    try {
+      createRequire(`${this.#files.folder}/`).resolve('vitest/package.json')
+      return 'vitest'
+    } catch {
+      return 'node:test'
+    }
+  }
+
+  #create(stored: StoredLine): StudioLine {
+    if (!stored.isReadOnly) this.#files.write(stored)
+    const line = this.#add(stored)
+    this.#tell(this.list)
+    return line
+  }
+
+  #add(stored: StoredLine): StudioLine {
+    const flow = this.flows.find(({ id, aliases }) => id === stored.flow || aliases.includes(stored.flow))
+    const readable = flow === undefined ? { ...stored, isReadOnly: true as const } : stored
+    const line = new StudioLine(readable, flow, this.#setup, {
+      onChange: (changed, isStored) => {
+        if (isStored && !changed.stored.isReadOnly) this.#files.write(changed.stored)
+        this.#tell({ type: 'changed', line: changed.id })
+        if (isStored) this.#tell(this.list)
+      },
+      onPiece: (changed, type, text) => this.#tell({ type, line: changed.id, text }),
+    })
+    this.#lines.set(line.id, line)
+    return line
+  }
+
+  #tell(update: StudioUpdate): void {
+    for (const listener of this.#listeners) listener(update)
+  }
+}
