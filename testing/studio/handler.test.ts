@@ -193,11 +193,9 @@ describe('a page that has the token', () => {
   })
 
   test.each([
-    ['send', { text: 1 }],
     ['turn', { turn: 9 }],
     ['fork', { turn: 1.5 }],
     ['replay', { turn: 0 }],
-    ['answer', { question: 1, answer: 'run' }],
     ['save', { as: 'binary', name: 'x' }],
     ['open', { document: { id: 'x' } }],
   ])('gets a problem for %s with %j', async (name, body) => {
@@ -212,6 +210,7 @@ describe('a page that has the token', () => {
     ['advance', { ms: 1e13 }, 'The time moves by 0 milliseconds or more.'],
     ['advance', {}, 'There is no timer.'],
     ['answer', { question: 'x', answer: 'run' }, 'This question is not open any more.'],
+    ['send', { text: 1 }, 'userMessage must be a string.'],
     ['event', { name: 'none' }, expect.stringContaining('session')],
   ])('gets the reason if there is no turn: %s with %j', async (name, body, problem) => {
     await call('begin', { flow: 'Chat' })

@@ -4,7 +4,6 @@
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { invalidInput } from '../../src/util/options.js'
 import type { StudioRoutes, StudioUpdate } from './api/types.js'
 import { withoutSecrets } from './line/environment.js'
 import { detailOf, viewOf } from './line/line-view.js'
@@ -16,7 +15,7 @@ export interface StudioHandler {
   readonly token: string
   /** Answers a request. Serve it on 127.0.0.1 only. */
   fetch(request: Request): Promise<Response>
-  /** Cancels the turns under way, and ends the updates of open pages. */
+  /** Cancels the turns under way. */
   close(): Promise<void>
 }
 
@@ -28,28 +27,12 @@ export interface StudioHandlerOptions extends StudioOptions {
   readonly page?: string
 }
 
-const maxBodyBytes = 32 * 1024 * 1024
 const hosts = ['127.0.0.1', 'localhost', '[::1]']
 
 type Routes = {
   readonly [Name in keyof StudioRoutes]: (
     given: StudioRoutes[Name][0],
   ) => StudioRoutes[Name][1] | Promise<StudioRoutes[Name][1]>
-}
-/** What each route needs. What else it takes, the engine checks. */
-const needed: { readonly [Name in keyof StudioRoutes]: Readonly<Record<string, 'string' | 'number' | 'object'>> } = {
-  begin: { flow: 'string' },
-  line: { line: 'string' },
-  turn: { line: 'string', turn: 'number' },
-  send: { line: 'string', text: 'string' },
-  event: { line: 'string', name: 'string' },
-  advance: { line: 'string' },
-  stop: { line: 'string' },
-  fork: { line: 'string', turn: 'number' },
-  replay: { line: 'string', turn: 'number' },
-  answer: { line: 'string', question: 'string', answer: 'string' },
-  save: { line: 'string', as: 'string', name: 'string' },
-  open: { document: 'object' },
 }
 
 /**
@@ -68,7 +51,6 @@ export function createStudioHandler(options: StudioHandlerOptions): StudioHandle
   const studio = new Studio(more)
   const routes = routesOf(studio)
   const html = page ?? readFileSync(new URL('page.html', import.meta.url), 'utf8')
-  const closing = new AbortController()
   const pageHeaders = { ...headers('text/html; charset=utf-8'), 'content-security-policy': policyOf(html) }
   return {
     token,
@@ -77,13 +59,10 @@ export function createStudioHandler(options: StudioHandlerOptions): StudioHandle
       const refused = refusalOf(request, pathname, token)
       if (refused !== undefined) return json({ problem: refused[1] }, refused[0])
       if (pathname === '/') return new Response(html, { headers: pageHeaders })
-      if (pathname === '/api/updates') return updatesOf(studio, AbortSignal.any([request.signal, closing.signal]))
+      if (pathname === '/api/updates') return updatesOf(studio)
       return answer(routes, pathname.slice('/api/'.length), request)
     },
-    async close() {
-      closing.abort()
-      await studio.close()
-    },
+    close: () => studio.close(),
   }
 }
 
@@ -91,20 +70,16 @@ export function createStudioHandler(options: StudioHandlerOptions): StudioHandle
 async function answer(routes: Routes, name: string, request: Request): Promise<Response> {
   if (!Object.hasOwn(routes, name)) return json({ problem: 'Not found.' }, 404)
   try {
-    const body = await bodyOf(request)
-    const wrong = Object.entries(needed[name as keyof Routes]).find(([field, kind]) => typeof body[field] !== kind)
-    if (wrong !== undefined) throw invalidInput(`'${wrong[0]}' must be of type ${wrong[1]}.`)
-    return json(await routes[name as keyof Routes](body as never))
+    return json(await routes[name as keyof Routes]((await request.json()) as never))
   } catch (error) {
     return json({ problem: error instanceof Error ? error.message : String(error) }, 400)
   }
 }
 
 function routesOf(studio: Studio): Routes {
-  const done = async (turn: Promise<string | undefined>): Promise<{ problem?: string }> => {
-    const problem = await turn
-    return problem === undefined ? {} : { problem }
-  }
+  const done = async (turn: Promise<string | undefined>): Promise<{ problem?: string | undefined }> => ({
+    problem: await turn,
+  })
   return {
     begin: ({ flow }) => ({ line: studio.begin(flow).id }),
     line: ({ line }) => viewOf(studio.line(line), studio.lines),
@@ -142,47 +117,22 @@ function isToken(given: string | null, token: string): boolean {
   return timingSafeEqual(one as Buffer, other as Buffer)
 }
 
-async function bodyOf(request: Request): Promise<Readonly<Record<string, unknown>>> {
-  let bytes = 0
-  const pieces: Uint8Array[] = []
-  for await (const piece of request.body ?? []) {
-    bytes += piece.byteLength
-    // It is read to its end: who still writes would not read the answer.
-    if (bytes <= maxBodyBytes) pieces.push(piece)
-  }
-  if (bytes > maxBodyBytes) throw invalidInput('The request is larger than 32 MiB.')
-  const body: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'))
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body as Record<string, unknown>
-  throw invalidInput('The request must be a JSON object.')
-}
-
 /** The updates, a line of JSON for each, until the page leaves. */
-function updatesOf(studio: Studio, signal: AbortSignal): Response {
-  const encoder = new TextEncoder()
-  let end = (): void => undefined
-  const body = new ReadableStream<Uint8Array>({
+function updatesOf(studio: Studio): Response {
+  let stop = (): void => undefined
+  const body = new ReadableStream<string>({
     start(controller) {
-      const send = (update: StudioUpdate): void =>
-        controller.enqueue(encoder.encode(`${withoutSecrets(JSON.stringify(update))}\n`))
-      const stop = studio.listen(send)
-      end = () => {
-        stop()
-        signal.removeEventListener('abort', close)
-      }
-      const close = (): void => {
-        end()
-        controller.close()
-      }
-      signal.addEventListener('abort', close)
+      const send = (update: StudioUpdate): void => controller.enqueue(`${withoutSecrets(update)}\n`)
+      stop = studio.listen(send)
       send(studio.list)
     },
-    cancel: () => end(),
+    cancel: () => stop(),
   })
-  return new Response(body, { headers: headers('application/x-ndjson') })
+  return new Response(body.pipeThrough(new TextEncoderStream()), { headers: headers('application/x-ndjson') })
 }
 
 function json(value: unknown, status = 200): Response {
-  return new Response(withoutSecrets(JSON.stringify(value)), { status, headers: headers('application/json') })
+  return new Response(withoutSecrets(value), { status, headers: headers('application/json') })
 }
 
 function headers(contentType: string): Record<string, string> {

@@ -25,18 +25,12 @@ export async function listen(fetch: Fetch, port: number): Promise<{ readonly por
 }
 
 async function answer(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const leaving = new AbortController()
-  outgoing.once('close', () => leaving.abort())
   try {
     const { method = 'GET', headers, url = '/' } = incoming
-    const hasBody = method !== 'GET' && method !== 'HEAD'
-    const request = new Request(`http://${headers.host}${url}`, {
-      method,
-      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
-      ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: 'half' } : {}),
-      signal: leaving.signal,
-    } as RequestInit)
-    const response = await fetch(request)
+    const body = method === 'GET' || method === 'HEAD' ? null : Readable.toWeb(incoming)
+    const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
+    const asked = { method, headers: given, body, duplex: 'half' } as RequestInit
+    const response = await fetch(new Request(`http://${headers.host}${url}`, asked))
     outgoing.writeHead(response.status, Object.fromEntries(response.headers))
     if (response.body === null) outgoing.end()
     else await pipeline(Readable.fromWeb(response.body as never), outgoing)

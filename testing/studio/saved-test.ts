@@ -138,11 +138,14 @@ export function flowCode({ source, startedAt }: SavedLine, sent: readonly SentTu
   const { specifier, exportName, hasSetup } = source
   const turns = sent.flatMap(({ all }) => all)
   const calls = turns.flatMap((turn) => turn.calls)
-  const real = calls.filter(({ kind, changesSession }) => kind === 'once' || changesSession === true)
+  const real = calls.filter(({ kind, mustRun }) => kind === 'once' || mustRun === true)
   const doubled = calls.filter((call) => !real.some(({ kind, name }) => kind === call.kind && name === call.name))
   const toolError = doubled.some(({ isToolError }) => isToolError) ? "import { ToolError } from 'turnkeeper'\n" : ''
-  const results = doubled.map(({ name, result = null, error, isToolError }): Entry => {
-    return [name, error === undefined ? codeOf(result) : `new ${isToolError ? 'Tool' : ''}Error(${codeOf(error)})`]
+  const results = doubled.map(({ name, result, error, isToolError }): Entry => {
+    return [
+      name,
+      error === undefined ? codeOfResult(result) : `new ${isToolError ? 'Tool' : ''}Error(${codeOf(error)})`,
+    ]
   })
   const replies = hasScript ? turns.flatMap(repliesOf).map(({ step, reply }): Entry => [step, codeOf(reply)]) : []
   const unused = source.doubles.filter((double) => !doubled.some(({ name }) => name === double))
@@ -192,4 +195,9 @@ export function repliesOf({ models }: StoredTurn): readonly StepReply[] {
     )
     return { step, reply: { ...(text && { text }), toolCalls: calls } }
   })
+}
+
+/** A list of results cannot have `undefined`: a tool that returns nothing has a function. */
+function codeOfResult(result: unknown): string {
+  return result === undefined ? '() => undefined' : codeOf(result)
 }

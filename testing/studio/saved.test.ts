@@ -45,7 +45,7 @@ async function recorded(
 ): Promise<SavedLine> {
   const listener = { onChange: () => undefined, onPiece: () => undefined }
   const line = new StudioLine(
-    { id: 'one', flow: flow.id, turns: [], startedAt, now: startedAt },
+    { id: 'one', flow: flow.id, turns: [], startedAt, now: startedAt, madeAt: startedAt },
     flow,
     { script: [], ...setup },
     listener,

@@ -2,15 +2,24 @@
  * The files of a studio: lines in `lines/`, which Git ignores, and saved tests beside it. It writes only below its
  * folder, under names of its own making, and over no file that it did not make.
  */
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join, resolve, sep } from 'node:path'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
 import { invalidInput } from '../../src/util/options.js'
 import type { StoredLine } from './line/line.js'
 
 /** A file to write. */
 export interface FileToWrite {
   readonly name: string
-  readonly text: string | Uint8Array
+  readonly text: string
 }
 
 /** How a file of a line begins. */
@@ -25,8 +34,11 @@ export class StudioFiles {
   constructor(folder: string) {
     this.folder = folder
     this.#lines = join(folder, 'lines')
-    if (lstatSync(this.#lines, { throwIfNoEntry: false })?.isDirectory() !== false) return
-    throw invalidInput(`The studio keeps its lines in the folder ${this.#lines}, which is a file or a link. Remove it.`)
+    for (const path of [folder, this.#lines]) {
+      const found = existsSync(path) ? (path === folder ? statSync(path) : lstatSync(path)) : undefined
+      if (found?.isDirectory() === false)
+        throw invalidInput(`The studio writes to the folder ${path}, which is a file or a link.`)
+    }
   }
 
   /** The lines of earlier processes. Other files are passed over. */
@@ -63,21 +75,14 @@ export class StudioFiles {
     renameSync(written, path)
   }
 
-  /** Writes files whose paths begin with a slug; `make` gets one that no file has. Returns their paths. */
+  /** Writes files whose names are a slug and an ending; `make` gets a slug that no file has. Returns their paths. */
   save(title: string, make: (slug: string) => readonly FileToWrite[]): readonly string[] {
-    const pathOf = (name: string): string => {
-      const path = resolve(this.folder, name)
-      if (path.startsWith(this.folder + sep)) return path
-      throw invalidInput(`The file ${name} would not be in the studio's folder.`)
-    }
     const slug = slugOf(title)
     let files = make(slug)
-    // A folder that is there may lead elsewhere.
-    const isTaken = (): boolean => files.some(({ name }) => existsSync(pathOf(name.split('/')[0] ?? name)))
+    const isTaken = (): boolean => files.some(({ name }) => existsSync(join(this.folder, name)))
     for (let number = 2; isTaken(); number++) files = make(`${slug}-${number}`)
     return files.map(({ name, text }) => {
-      const path = pathOf(name)
-      mkdirSync(dirname(path), { recursive: true })
+      const path = join(this.folder, name)
       writeFileSync(path, text, { flag: 'wx' })
       return path
     })

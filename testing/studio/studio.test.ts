@@ -133,7 +133,9 @@ describe('a line', () => {
     const studio = studioOf()
     const line = studio.begin('Shop')
     await say(line, 'Hello', 'look')
-    expect(line.turns.map(({ input, reply: said, step, path }) => [input.text, said, step, path])).toEqual([
+    expect(
+      line.turns.map(({ input, reply: said, step, path }) => [input.text, said, step, path.map((one) => one.step)]),
+    ).toEqual([
       ['Hello', 'You said: Hello', 'Ask', ['Ask']],
       ['look', 'You said: ', 'Ask', ['Ask']],
     ])
@@ -144,8 +146,8 @@ describe('a line', () => {
     ])
     expect(detail?.models[0]?.tools.map(({ name }) => name)).toEqual(['look_up', 'take', 'next', 'fails'])
     expect(detail?.calls).toMatchObject([{ kind: 'tool', name: 'look_up', input: {}, result: { found: 1 } }])
-    expect(detail?.changes.map(({ key }) => key)).toContain('turns')
-    expect(JSON.stringify(detailOf(line, 1)?.changes)).toContain('"kind":"added"')
+    expect(detail?.changes.map(({ key }) => key)).toEqual(['memory', 'usage', 'turns', 'history'])
+    expect(detailOf(line, 1).changes[0]).toEqual({ key: 'step', kind: 'added', after: 'Ask' })
     expect(() => detailOf(line, 3)).toThrow('There is no turn 3.')
   })
 })
@@ -246,7 +248,7 @@ describe('a fork', () => {
     const fork = studio.fork(line, 1)
     const paying = fork.send({ text: 'pay' })
     await asked(studio, fork)
-    expect(fork.question).toMatchObject({ kind: 'once', name: 'charge', hasRun: false })
+    expect(fork.question).toMatchObject({ kind: 'once', name: 'charge' })
     expect(viewOf(fork, studio.lines)).toMatchObject({ isBusy: true, question: { name: 'charge' } })
     expect(await fork.send({ text: 'again' })).toBe('A turn is under way. Wait for it, or stop it.')
     expect(await fork.answer('another', 'run')).toBe('This question is not open any more.')
@@ -268,7 +270,14 @@ describe('a fork', () => {
     await fork.answer(String(fork.question?.id), 'refuse')
     await paying
     expect(ran.charge).toBeUndefined()
-    expect(fork.turns.at(-1)?.error?.text).toContain('The studio did not run charge')
+    expect(fork.turns.at(-1)?.error).toMatchObject({
+      code: 'TURN_ABORTED',
+      text: expect.stringContaining('You did not let charge run.'),
+    })
+    // The session is as before, and goes on.
+    expect(fork.document?.flow).toEqual(line.document?.flow)
+    await say(fork, 'bye')
+    expect(viewOf(fork, studio.lines).state).toBe('completed')
   })
 
   test('stops while it asks', async () => {
@@ -287,9 +296,7 @@ describe('a fork', () => {
     const studio = studioOf()
     const line = studio.begin('Shop')
     await say(line, 'Hello', 'look', 'take', 'next')
-    expect(
-      line.turns.flatMap(({ calls: made }) => made.map(({ name, changesSession }) => [name, changesSession])),
-    ).toEqual([
+    expect(line.turns.flatMap(({ calls: made }) => made.map(({ name, mustRun }) => [name, mustRun]))).toEqual([
       ['look_up', undefined],
       ['take', true],
       ['next', true],
@@ -299,7 +306,12 @@ describe('a fork', () => {
     expect([ran.look_up, fork.turns.at(-1)?.calls[0]?.isRecorded]).toEqual([1, true])
     const taking = fork.send({ text: 'take' })
     await asked(studio, fork)
-    expect(fork.question).toMatchObject({ kind: 'tool', name: 'take', input: {}, hasRun: true })
+    expect(fork.question).toMatchObject({
+      kind: 'tool',
+      name: 'take',
+      input: {},
+      reason: expect.stringContaining('changes the session'),
+    })
     await fork.answer(String(fork.question?.id), 'run-all')
     await taking
     expect(fork.document?.flow.steps.Ask?.state).toEqual({ name: 'Ada' })
@@ -475,8 +487,8 @@ describe('the map', () => {
     const other = studio.begin('Shop')
     const { steps, moves } = viewOf(fork, studio.lines).map
     expect(steps.map(({ id, kind, seen }) => [id, kind, seen])).toEqual([
-      ['Ask', 'model', 1],
-      ['Pay', 'logic', 1],
+      ['Ask', 'model', 2],
+      ['Pay', 'logic', 2],
       ['End', 'end', 1],
     ])
     expect(moves).toEqual([

@@ -9,8 +9,8 @@ import { checkOptionNames, invalidInput, type OptionNames } from '../../src/util
 import type { ConversationOptions } from '../conversation/conversation-options.js'
 import { checkFlow } from '../expectations/check-flow.js'
 import { wholeDocument } from '../recording/file-parts.js'
-import type { StudioUpdate } from './api/types.js'
-import { refuseProduction } from './line/environment.js'
+import type { StoredTurn, StudioUpdate } from './api/types.js'
+import { refuseProduction, withoutSecrets } from './line/environment.js'
 import { type StoredLine, StudioLine } from './line/line.js'
 import { summaryOf, turnsOf } from './line/line-view.js'
 import { savedScenario } from './saved-scenario.js'
@@ -71,7 +71,7 @@ export class Studio {
     this.#setup = rest
     this.#source = source
     this.#files = new StudioFiles(resolve(folder))
-    for (const stored of this.#files.read()) this.#add(stored)
+    for (const stored of this.#files.read().toSorted((one, other) => one.madeAt - other.madeAt)) this.#add(stored)
   }
 
   get lines(): readonly StudioLine[] {
@@ -90,7 +90,7 @@ export class Studio {
     const flow = this.flows.find(({ id }) => id === flowId)
     if (flow === undefined) throw invalidInput(`There is no flow '${flowId}'.`)
     const now = Date.now()
-    return this.#create({ id: this.#files.freeId(flow.id), flow: flow.id, startedAt: now, now, turns: [] })
+    return this.#create({ id: this.#files.freeId(flow.id), flow: flow.id, startedAt: now, now, madeAt: now, turns: [] })
   }
 
   /** Goes back to the end of a turn, in a new line: 0 is the beginning. */
@@ -104,6 +104,7 @@ export class Studio {
 
   /** Plays the turns from this one on again, in a new line, which goes on by itself. */
   replay(line: StudioLine, turn: number): StudioLine {
+    refuseHidden(line.turns.slice(turn - 1), 'be played again')
     const fork = this.fork(line, turn - 1)
     void fork.play(line.turns.slice(turn - 1)).catch((error: unknown) => console.error(error))
     return fork
@@ -116,7 +117,7 @@ export class Studio {
     const flow = whole.flow.name
     const now = Date.parse(whole.savedAt ?? whole.createdAt)
     const id = `${this.#files.freeId(`opened ${flow}`)}-${this.#lines.size}`
-    return this.#create({ id, flow, isReadOnly: true, startedAt: now, now, turns: turnsOf(whole) })
+    return this.#create({ id, flow, isReadOnly: true, startedAt: now, now, madeAt: Date.now(), turns: turnsOf(whole) })
   }
 
   /** Writes a line as a test or a scenario. Returns the paths of the files. */
@@ -125,6 +126,7 @@ export class Studio {
     const source = this.#source
     if (source === undefined) throw invalidInput('The studio does not know the module of the flows, so it cannot save.')
     if (line.stored.isReadOnly || turns.length === 0) throw invalidInput('There is no turn to save.')
+    refuseHidden(turns, 'be saved')
     const specifier = relative(this.#files.folder, resolve(source.file)).replaceAll('\\', '/')
     const exportName = source.exportNames[flowId]
     const flowSource: FlowSource = {
@@ -136,7 +138,11 @@ export class Studio {
     }
     if (as !== 'test' && as !== 'scenario') throw invalidInput('Save it as a test, or as a scenario.')
     const make = as === 'test' ? savedTest : savedScenario
-    return this.#files.save(title, (slug) => make({ title, slug, startedAt, turns, flowId, source: flowSource }))
+    return this.#files.save(title, (slug) => {
+      const files = make({ title, slug, startedAt, turns, flowId, source: flowSource })
+      if (withoutSecrets(files) === JSON.stringify(files)) return files
+      throw invalidInput('The conversation has a secret of the environment, which must not get into a test.')
+    })
   }
 
   /** Calls `listener` with each update. Returns a function that ends that. */
@@ -184,8 +190,7 @@ export class Studio {
     const line = new StudioLine(readable, flow, this.#setup, {
       onChange: (changed, isStored) => {
         if (isStored && !changed.stored.isReadOnly) this.#files.write(changed.stored)
-        this.#tell({ type: 'changed', line: changed.id })
-        if (isStored) this.#tell(this.list)
+        this.#tell(isStored ? this.list : { type: 'changed', line: changed.id })
       },
       onPiece: (changed, type, text) => this.#tell({ type, line: changed.id, text }),
     })
@@ -196,4 +201,11 @@ export class Studio {
   #tell(update: StudioUpdate): void {
     for (const listener of this.#listeners) listener(update)
   }
+}
+
+/** What the flow has hidden is not known any more. */
+function refuseHidden(turns: readonly StoredTurn[], what: string): void {
+  const hidden = turns.findIndex(({ input }) => input.isHidden)
+  if (hidden < 0) return
+  throw invalidInput(`What the user sent in turn ${hidden + 1} of these was hidden or masked, so it cannot ${what}.`)
 }

@@ -378,7 +378,7 @@ describe('a question of a fork', () => {
   test.each(['n', '', 'perhaps', '/state'])('is answered with no by %j', async (answer) => {
     const { type } = await forked()
     await type('pay')
-    expect(await type(answer)).toMatch(/^FLOW_ERROR: .*The studio did not run charge/s)
+    expect(await type(answer)).toMatch(/^TURN_ABORTED: .*You did not let charge run/s)
     expect(ran).toEqual([])
   })
 
@@ -400,11 +400,10 @@ describe('a question of a fork', () => {
     expect(await type('y')).toBe('Paid 1,2\n> ')
   })
 
-  test('is asked though another one of the same time was refused', async () => {
+  test('is not asked once another one of the same time has ended the turn', async () => {
     const { type } = await forked()
     await type('pay both')
-    expect(await type('n')).toBe('Run second for real? (y/n/all)\n> ')
-    expect(await type('n')).toMatch(/^FLOW_ERROR: .*The studio did not run first/s)
+    expect(await type('n')).toMatch(/^TURN_ABORTED: .*You did not let first run/s)
     expect(ran).toEqual([])
   })
 
@@ -414,7 +413,7 @@ describe('a question of a fork', () => {
     expect(await type('n')).toBe('Done.\n> ')
     expect(await type('next', 'y')).toBe('Heard next\n> ')
     expect(await type('/back', 'next')).toContain(
-      'Run next {} for real? It ran before, and has to run again because it changes the session. (y/n/all)\n> ',
+      'Run next {} for real? It ran in the earlier line, and has to run again because it changes the session. (y/n/all)\n> ',
     )
     expect(ran).toEqual([])
   })

@@ -32,7 +32,8 @@ const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
  * @internal
  */
 export async function chat(studio: Studio, flowId: string, terminal: Terminal): Promise<void> {
-  const conversation = new TerminalChat(studio, flowId, (text) => terminal.write(text))
+  let isOver = false
+  const conversation = new TerminalChat(studio, flowId, (text) => isOver || terminal.write(text))
   const stop = studio.listen((update) => conversation.show(update))
   try {
     for await (const line of terminal.lines) {
@@ -42,27 +43,30 @@ export async function chat(studio: Studio, flowId: string, terminal: Terminal): 
     terminal.write('\n')
   } finally {
     stop()
-    conversation.isAsking = false
+    isOver = true
   }
 }
 
+/** What a command says; `undefined` if a turn runs, which says it when it ends. */
+type Said = string | undefined
+
 class TerminalChat {
-  /** A question waits for its answer. */
-  isAsking = false
   readonly #studio: Studio
   readonly #terminal: (text: string) => void
-  readonly #commands: Readonly<Record<string, (rest: string) => Promise<string | undefined> | string>> = {
+  readonly #commands: Readonly<Record<string, (rest: string) => Said>> = {
     help: () => help,
     state: () => this.#state(),
     step: () => this.#step(),
     back: (turns) => this.#back(turns === '' ? 1 : Number(turns)),
-    advance: (time) => this.#turn(() => this.#line.advance(time === '' ? undefined : msOf(time))),
+    advance: (time) => this.#turn((line) => line.advance(time === '' ? undefined : msOf(time))),
     event: (rest) => this.#event(rest),
     save: (rest) => this.#save(rest),
   }
   #line: StudioLine
-  /** What the turn under way says in the end. */
-  #running: Promise<string | undefined> | undefined
+  /** The question that was shown last. */
+  #asked: string | undefined
+  /** Called when the prompt is there again. */
+  #prompted = (): void => undefined
   #hasText = false
   /** Text stands before the cursor. */
   #isLineOpen = false
@@ -74,43 +78,48 @@ class TerminalChat {
     this.#end(`${flowId}. /help lists the commands.`)
   }
 
-  /** A message, a command, or an answer to a question. */
-  async take(text: string): Promise<void> {
+  /** A message, a command, or an answer to a question. Resolves with the next prompt. */
+  take(text: string): Promise<void> {
     // The terminal has ended the line.
     this.#isLineOpen = false
-    this.isAsking = false
-    const [, name, rest = ''] = /^\/(\w+)\s*(.*)$/s.exec(text.trim()) ?? []
-    let said: string | undefined
+    const prompted = new Promise<void>((resolve) => {
+      this.#prompted = resolve
+    })
     try {
-      if (this.#line.question !== undefined) said = await this.#answer(text.trim().toLowerCase())
-      else if (name === undefined) said = await this.#turn(() => this.#line.send({ text }))
-      else if (Object.hasOwn(this.#commands, name)) said = await this.#commands[name]?.(rest)
-      else said = `There is no command /${name}. /help lists them.`
+      const said = this.#act(text)
+      if (said !== undefined) this.#end(said)
     } catch (error) {
-      said = error instanceof Error ? error.message : String(error)
+      this.#end(textOf(error))
     }
-    if (this.#line.question === undefined) return this.#end(said)
-    this.isAsking = true
-    this.#end(this.#questionText())
-    // Ctrl-C may end the turn before an answer does.
-    void this.#running?.then(
-      (late) => this.isAsking && this.#end(late),
-      () => undefined,
-    )
+    return prompted
   }
 
-  /** Shows pieces of the reply, as they come. */
+  #act(text: string): Said {
+    const [, name, rest = ''] = /^\/(\w+)\s*(.*)$/s.exec(text.trim()) ?? []
+    if (this.#line.question !== undefined) return this.#answer(this.#line.question.id, text.trim().toLowerCase())
+    if (name === undefined) return this.#turn((line) => line.send({ text }))
+    if (Object.hasOwn(this.#commands, name)) return this.#commands[name]?.(rest)
+    return `There is no command /${name}. /help lists them.`
+  }
+
+  /** Shows pieces of the reply, and questions, as they come. */
   show(update: StudioUpdate): void {
+    const { question } = this.#line
+    if (question !== undefined && question.id !== this.#asked) {
+      this.#asked = question.id
+      this.#end(this.#questionText())
+    }
     if (!('text' in update)) return
     this.#hasText = update.type === 'text' || (update.type === 'tool' && this.#hasText)
     if (update.type === 'text') this.#write(update.text)
     else this.#print(update.type === 'tool' ? `[${update.text}]` : '(taken back)')
   }
 
-  #end(text = ''): void {
-    this.isAsking = this.isAsking && this.#line.question !== undefined
+  /** The next line can be typed. */
+  #end(text: string): void {
     this.#print(text)
     this.#write('> ')
+    this.#prompted()
   }
 
   /** Writes whole lines. */
@@ -126,35 +135,21 @@ class TerminalChat {
     this.#terminal(shown)
   }
 
-  /** Runs a turn until it ends or asks. Returns what it said, if it has ended. */
-  #turn(begin: () => Promise<string | undefined>): Promise<string | undefined> {
+  #turn(begin: (line: StudioLine) => Promise<string | undefined>): undefined {
     this.#hasText = false
     const before = this.#line.turns.length
-    this.#running = begin().then((problem) => problem ?? this.#said(before))
-    return this.#untilAsked()
+    const end = (problem: string | undefined): void => this.#end(problem ?? this.#said(before))
+    void begin(this.#line).then(end, (error: unknown) => this.#end(textOf(error)))
   }
 
-  #untilAsked(): Promise<string | undefined> {
-    const asking = new Promise<undefined>((resolve) => {
-      const stop = this.#studio.listen(() => {
-        if (this.#line.question === undefined && this.#line.isBusy) return
-        stop()
-        if (this.#line.question !== undefined) resolve(undefined)
-      })
-    })
-    return Promise.race([this.#running, asking])
-  }
-
-  #answer(text: string): Promise<string | undefined> {
+  #answer(question: string, text: string): undefined {
     const answer = text === 'all' ? 'run-all' : text === 'y' || text === 'yes' ? 'run' : 'refuse'
-    const waiting = this.#untilAsked()
-    void this.#line.answer(this.#line.question?.id ?? '', answer)
-    return waiting
+    void this.#line.answer(question, answer)
   }
 
   #questionText(): string {
-    const { name, input, hasRun } = this.#line.question ?? {}
-    const why = hasRun ? ' It ran before, and has to run again because it changes the session.' : ''
+    const { name, input, reason } = this.#line.question ?? {}
+    const why = reason === undefined ? '' : ` ${reason}`
     return `Run ${name}${input === undefined ? '' : ` ${JSON.stringify(input)}`} for real?${why} (y/n/all)`
   }
 
@@ -190,15 +185,14 @@ class TerminalChat {
     return last === undefined ? 'Back at the beginning.' : `Back after turn ${left}: ${last.reply}`
   }
 
-  #event(rest: string): Promise<string | undefined> {
+  #event(rest: string): Said {
     const [, name = '', json = ''] = /^(\S+)\s*(.*)$/s.exec(rest) ?? []
-    let payload: { readonly payload?: JsonValue }
     try {
-      payload = json === '' ? {} : { payload: JSON.parse(json) }
+      const payload = json === '' ? {} : { payload: JSON.parse(json) as JsonValue }
+      return this.#turn((line) => line.sendEvent({ name, ...payload }))
     } catch (error) {
-      return Promise.resolve(`The payload is not JSON: ${(error as Error).message}`)
+      return `The payload is not JSON: ${textOf(error)}`
     }
-    return this.#turn(() => this.#line.sendEvent({ name, ...payload }))
   }
 
   #save(rest: string): string {
@@ -206,6 +200,10 @@ class TerminalChat {
     const name = title || this.#line.stored.flow
     return this.#studio.save(this.#line, scenario === undefined ? 'test' : 'scenario', name).join('\n')
   }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function msOf(text: string): number {

@@ -81,7 +81,7 @@ beforeAll(async () => {
   const module = await import(pathToFileURL(write('flows.mjs', flows)).href)
   const { flow, ...setup } = module.default()
   const startedAt = Date.UTC(2026, 2, 4)
-  const stored = { id: 'one', flow: 'Booking', turns: [], startedAt, now: startedAt }
+  const stored = { id: 'one', flow: 'Booking', turns: [], startedAt, now: startedAt, madeAt: startedAt }
   const line = new StudioLine(stored, flow, setup, { onChange: () => undefined, onPiece: () => undefined })
   await line.send({ text: 'Hello' })
   await line.send({ text: 'Friday' })

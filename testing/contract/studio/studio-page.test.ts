@@ -297,7 +297,7 @@ describe('the map', () => {
     }),
   )
   const map = { steps, moves: [...moves, { ...(moves[0] as MapMove), to: 'Gone' }] }
-  const history = [turnOf({ path: [steps[0]?.id ?? ''] })]
+  const history = [turnOf({ path: [{ step: steps[0]?.id ?? '', level: 0 }] })]
 
   test.for([1440, 375])('of 40 steps is legible at %i pixels', async (width, context) => {
     const line = viewOf({ map, history, step: steps[39]?.id ?? '' })
@@ -451,7 +451,7 @@ function viewOf(given: Partial<LineView>): LineView {
 }
 
 function turnOf(given: Partial<TurnView>): TurnView {
-  const said = { reply: '', contentType: 'text/plain', step: 'Ask', path: ['Ask'] }
+  const said = { reply: '', contentType: 'text/plain', step: 'Ask', path: [{ step: 'Ask', level: 0 }] }
   return { input: { text: 'Hello' }, at: 0, durationMs: 1, number: 1, ...said, ...given }
 }
 
@@ -495,7 +495,7 @@ function hostileLine(): [LineView, Partial<TurnDetail>] {
   const schema = { properties: { [all]: { type: 'string', title: all, description: all, enum: [all] } } }
   const line = viewOf({
     ...{ flow: all, history, step: attacks[0] ?? '' },
-    question: { id: all, kind: 'tool', name: all, input: { all }, hasRun: true },
+    question: { id: all, kind: 'tool', name: all, input: { all }, reason: all },
     events: [
       { name: all, byUser: true, schema },
       { name: all, byUser: false },

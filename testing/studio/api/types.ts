@@ -8,6 +8,7 @@ import type {
   SessionDocument,
   ToolDefinition,
 } from '../../../src/index.js'
+import type { DiagramStep, DiagramTransition } from '../../flow-coverage/mermaid.js'
 
 /** What a turn was given: a message, or an event and who sent it. */
 export interface TurnInput {
@@ -16,6 +17,8 @@ export interface TurnInput {
   readonly attachments?: readonly (ImagePart | FilePart)[]
   readonly event?: { readonly name: string; readonly payload?: JsonValue; readonly by?: string }
   readonly sender?: 'user' | 'application' | 'clock'
+  /** The flow has replaced what was sent, or a mask has. */
+  readonly isHidden?: true
 }
 
 /** A call of a tool, or the work of a `turn.once`. */
@@ -23,14 +26,16 @@ export interface EffectCall {
   readonly kind: 'tool' | 'once'
   readonly name: string
   readonly input?: JsonValue
-  /** Absent if it failed, or moved the conversation on. */
+  /** Absent if it returned nothing, failed, or moved the conversation on. */
   readonly result?: JsonValue
   readonly error?: string
   /** The model got the error, and the turn went on. */
   readonly isToolError?: true
   readonly durationMs: number
-  /** It changed the session or moved on, so a fork has to run it again. */
-  readonly changesSession?: true
+  /** It changed the session or moved on, so a fork and a saved test have to run it again. */
+  readonly mustRun?: true
+  /** It had not ended when its turn did. */
+  readonly isOpen?: true
   /** The result is that of an earlier line, and nothing ran. */
   readonly isRecorded?: true
 }
@@ -63,8 +68,8 @@ export interface TurnView {
   readonly number?: number
   /** The step at the end of the turn. */
   readonly step: string
-  /** The steps that the turn passed, in order. */
-  readonly path: readonly string[]
+  /** The steps that the turn passed, in order. A call is a level higher. */
+  readonly path: SessionDocument['flow']['sequence']
   readonly error?: { readonly code: string; readonly text: string; readonly frames: readonly string[] }
   /** What differs from the turn that was played again: `message`, `reply`, `parts`, `step`, `tools`, `state`. */
   readonly differs?: readonly string[]
@@ -77,8 +82,6 @@ export interface StoredTurn extends TurnView {
   readonly document?: SessionDocument
   readonly calls: readonly EffectCall[]
   readonly models: readonly ModelCall[]
-  /** The engine's events, for coverage. */
-  readonly trace: readonly (readonly [name: string, payload: object])[]
 }
 
 /** What has changed in a document: a node has `children`, or what was there `before` and `after`. */
@@ -91,7 +94,7 @@ export interface DocumentChange {
 }
 
 /** A turn as the inspector shows it. */
-export interface TurnDetail extends Omit<StoredTurn, 'document' | 'trace'> {
+export interface TurnDetail extends Omit<StoredTurn, 'document'> {
   readonly changes: readonly DocumentChange[]
   readonly frames: readonly JsonValue[]
   readonly usage?: SessionDocument['usage']
@@ -100,8 +103,8 @@ export interface TurnDetail extends Omit<StoredTurn, 'document' | 'trace'> {
 /** A tool or an effect that waits for permission. */
 export interface Question extends Pick<EffectCall, 'kind' | 'name' | 'input'> {
   readonly id: string
-  /** It ran in the earlier line, and has to run again because it changes the session. */
-  readonly hasRun: boolean
+  /** Why it has to run again, though it ran in the earlier line. Absent if it is new. */
+  readonly reason?: string
 }
 
 /** A line in the list: one run of a conversation. */
@@ -114,21 +117,11 @@ export interface LineSummary {
   readonly isReadOnly?: true
 }
 
-/** A step of the map; `flow` is the called flow that has it. */
-export interface MapStep {
-  readonly id: string
-  readonly kind: 'model' | 'logic' | 'end'
-  readonly flow?: string
-  readonly seen: number
-}
+/** A step of the map. */
+export type MapStep = DiagramStep & { readonly seen: number }
 
 /** A move of the map, and how often it was seen in all lines of the flow. */
-export interface MapMove {
-  readonly from: string
-  readonly to: string
-  readonly kind?: 'call' | 'return'
-  /** `null` if its step declares no moves. */
-  readonly declared: boolean | null
+export interface MapMove extends DiagramTransition {
   readonly seen: number
   /** Whether this line has taken it. */
   readonly isOnPath: boolean
@@ -143,6 +136,8 @@ export interface LineView extends LineSummary {
   readonly history: readonly TurnView[]
   /** The events that the session takes now; with JSON Schema, if the event has an input that has one. */
   readonly events: readonly { readonly name: string; readonly byUser: boolean; readonly schema?: JsonValue }[]
+  /** The number of the turn whose buttons can be pressed. Absent if there is none. */
+  readonly choices?: number
   readonly timers: readonly { readonly name: string; readonly step: string; readonly at: number }[]
   readonly map: { readonly steps: readonly MapStep[]; readonly moves: readonly MapMove[] }
   readonly isBusy: boolean
@@ -158,11 +153,12 @@ export type StudioUpdate =
       /** Names the process. */
       readonly run: string
     }
+  /** Something of the line under way. After a turn, `lines` says it. */
   | { readonly type: 'changed'; readonly line: string }
   | { readonly type: 'text' | 'reset' | 'tool'; readonly line: string; readonly text: string }
 
 type Line<More = unknown> = { line: string } & More
-type Done = { problem?: string }
+type Done = { problem?: string | undefined }
 
 /** `POST /api/<name>`: what each route takes and returns. Turns count from 1. A refusal is `{ problem }`, status 400. */
 export interface StudioRoutes {

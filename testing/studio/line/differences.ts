@@ -21,17 +21,9 @@ export function differencesOf(one: StoredTurn, other: StoredTurn): string[] {
   return Object.entries(comparedOf(one)).flatMap(([name, value]) => (isSame(value, others[name]) ? [] : [name]))
 }
 
-function comparedOf({
-  input,
-  reply,
-  contentType,
-  error,
-  parts,
-  step,
-  models,
-  document,
-}: StoredTurn): Record<string, unknown> {
-  const { context, steps = {} } = document?.flow ?? {}
+function comparedOf(turn: StoredTurn): Record<string, unknown> {
+  const { input, reply, contentType, error, parts, step, models } = turn
+  const { context, steps = {} } = turn.document?.flow ?? {}
   const answers = models.flatMap(({ answer = [] }) => answer) as readonly { readonly toolName?: string }[]
   return {
     message: [input.text, input.event],

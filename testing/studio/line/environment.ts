@@ -7,14 +7,19 @@ export function refuseProduction(): void {
   throw invalidInput('The studio is for development, and NODE_ENV is production. It shows everything to its user.')
 }
 
-/** A text of JSON in which the secrets of the environment stand as their names, wherever they come from. */
-export function withoutSecrets(json: string): string {
-  let text = json
-  for (const [name, secret = ''] of Object.entries(process.env)) {
-    if (secret.length < 8 || !/key|token|secret|password|credential|dsn|_url$/i.test(name)) continue
-    text = text.replaceAll(JSON.stringify(secret).slice(1, -1), `[${name}]`)
-  }
-  return text
+const secretName = /key|token|secret|pass|pwd|credential|auth|private|_pat$|dsn/i
+const secretUrl = /^[a-z+]+:\/\/[^/]*@/i
+
+/** JSON in whose texts the secrets of the environment stand as their names, wherever they come from. */
+export function withoutSecrets(value: unknown): string {
+  const secrets = Object.entries(process.env).filter(
+    ([name, secret = '']) => secret.length >= 8 && (secretName.test(name) || secretUrl.test(secret)),
+  )
+  return JSON.stringify(value, (_key, one: unknown) =>
+    typeof one !== 'string'
+      ? one
+      : secrets.reduce((text, [name, secret = '']) => text.replaceAll(secret, `[${name}]`), one),
+  )
 }
 
 /** A line of a stack with the path from the current folder. */

@@ -1,6 +1,12 @@
 /** The engine of a line: that of the set-up, but recorded, guarded, and with the time of the line. */
 import { systemClock } from '../../../src/config/clock.js'
-import { type FlowConstructor, FlowEngine, MemorySessionStore, type ModelProviderAdapter } from '../../../src/index.js'
+import {
+  type FlowConstructor,
+  FlowEngine,
+  MemorySessionStore,
+  type ModelProviderAdapter,
+  type RuntimeModel,
+} from '../../../src/index.js'
 import type { ConversationOptions } from '../../conversation/conversation-options.js'
 import { modelsOfPolicies } from '../../conversation/world/conversation-engines.js'
 import { watchProvider } from '../../conversation/world/model-log.js'
@@ -30,17 +36,23 @@ export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEng
 } {
   const { config: _g, owner: _o, judge: _j, createStore: _s, clock: _k, hangAfterMs: _h, coverage: _v, ...more } = setup
   const { script, tools = {}, providers = [], limits, onEngine, ...options } = more
-  const doubles = new ToolDoubles(tools)
+  const doubles = new ToolDoubles(restOfDoubles(tools, turns))
   const clock = { ...systemClock, now }
   const store = recorder.store(new MemorySessionStore({ clock }))
   const watched = (provider: ModelProviderAdapter): ModelProviderAdapter =>
-    watchProvider(provider, new ReadingGate(), (call, event) => recorder.addModelCall(call, event))
+    watchProvider(provider, new ReadingGate(), (call, event) => event === 'asked' && recorder.addModelCall(call))
   const model = script === undefined ? undefined : new ScriptedModel(restOf(script, turns), { clock })
   const known = new Set(providers.map(({ provider }) => provider))
   const answerFor = (provider: string): void => {
-    if (model === undefined || known.has(provider)) return
+    if (known.has(provider)) return
     known.add(provider)
-    engine.registerProvider(watched({ provider, resolve: () => model }))
+    const resolve = (): RuntimeModel => {
+      if (model !== undefined) return model
+      throw new Error(
+        `The set-up has neither a script nor the provider '${provider}'. Export one from the module of the flows: export default { flow, script: () => 'Hello!' }, or { flow, providers: [...] }.`,
+      )
+    }
+    engine.registerProvider(watched({ provider, resolve }))
   }
   const engine = new FlowEngine({
     ...options,
@@ -64,6 +76,15 @@ export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEng
   recorder.watch(engine)
   onEngine?.(engine)
   return { engine, store }
+}
+
+/** The results of doubles that the turns so far have not used. */
+function restOfDoubles(tools: NonNullable<ConversationOptions['tools']>, turns: readonly StoredTurn[]): typeof tools {
+  const used = turns.flatMap(({ calls }) => calls.filter(({ isRecorded }) => !isRecorded))
+  const rest = Object.entries(tools).map(([tool, double]) => {
+    return [tool, Array.isArray(double) ? double.slice(used.filter(({ name }) => name === tool).length) : double]
+  })
+  return Object.fromEntries(rest)
 }
 
 /** The replies of a script that the turns so far have not used. */

@@ -1,12 +1,11 @@
 /** What the page shows of a line: its turns, what it waits for, its map, and each turn in detail. */
-import { type FlowEngine, type FlowEvent, type JsonValue, LogicStep, type SessionDocument } from '../../../src/index.js'
+import { type FlowEvent, type JsonValue, LogicStep, type SessionDocument } from '../../../src/index.js'
 import { jsonSchemaOf } from '../../../src/model/json-schema.js'
 import { invalidInput } from '../../../src/util/options.js'
 import { eventsOf, timersOf } from '../../conversation/turns/timers.js'
 import { diagramOf } from '../../diagram/diagram.js'
-import { coverageOf, type FlowCoverage } from '../../flow-coverage/flow-coverage.js'
 import { flowsOf, listedSteps } from '../../flow-steps/flow-steps.js'
-import type { LineSummary, LineView, StoredTurn, TurnDetail, TurnView } from '../api/types.js'
+import type { LineSummary, LineView, MapMove, StoredTurn, TurnDetail, TurnView } from '../api/types.js'
 import { changesOf } from './differences.js'
 import type { StudioLine } from './line.js'
 
@@ -17,15 +16,16 @@ export function summaryOf({ stored: { id, flow, turns, parent, isReadOnly } }: S
 /** @param lines - All lines, for the counts of the map. */
 export function viewOf(line: StudioLine, lines: readonly StudioLine[]): LineView {
   const { document, turns, isBusy, question, stored } = line
+  const step = document?.flow.currentStep ?? ''
+  const { choices } = document?.flow.steps[step] ?? {}
   return {
     ...summaryOf(line),
     now: stored.now,
     state: document?.runStatus ?? 'new',
-    step: document?.flow.currentStep ?? '',
-    history: turns.map(
-      ({ document: _document, models: _models, calls: _calls, trace: _trace, ...turn }): TurnView => turn,
-    ),
+    step,
+    history: turns.map(({ document: _document, models: _models, calls: _calls, ...turn }): TurnView => turn),
     events: eventsIn(line),
+    ...(choices && { choices: choices.turn }),
     timers: timersOf(document),
     map: mapOf(line, lines),
     isBusy,
@@ -41,9 +41,23 @@ export function detailOf({ turns }: StudioLine, number: number): TurnDetail {
   const turn = turns[number - 1]
   if (turn === undefined) throw invalidInput(`There is no turn ${number}.`)
   const before = turns.slice(0, number - 1).findLast(({ document }) => document !== undefined)?.document
-  const { document: after = before, trace: _trace, ...shown } = turn
+  const { document: after = before, ...shown } = turn
   const frames = (after?.flow.frames ?? []) as readonly JsonValue[]
-  return { ...shown, changes: changesOf(before, after), frames, ...(after && { usage: after.usage }) }
+  return {
+    ...shown,
+    changes: changesOf(comparedOf(before), comparedOf(after)),
+    frames,
+    ...(after && { usage: after.usage }),
+  }
+}
+
+/** A document as a developer reads it: where the session is and what it holds come first. */
+function comparedOf(document: SessionDocument | undefined): object | undefined {
+  if (document === undefined) return undefined
+  const { flow, revision: _revision, savedAt: _savedAt, bytes: _bytes, ...rest } = document
+  const { currentStep: step, steps, context, sequence: _sequence, ...more } = flow
+  const state = Object.fromEntries(Object.entries(steps).map(([id, one]) => [id, one.state]))
+  return { step, state, context, ...more, ...rest }
 }
 
 /** The events that the session takes now. */
@@ -77,40 +91,26 @@ function eventsIn({ flow, document, stored }: StudioLine): LineView['events'] {
 }
 
 function mapOf(line: StudioLine, lines: readonly StudioLine[]): LineView['map'] {
-  const { flow, document } = line
+  const { flow } = line
   if (flow === undefined) return { steps: [], moves: [] }
-  const sessions = line.stored.isReadOnly && document ? [document] : []
+  const counted = (sessions: readonly SessionDocument[]): LineView['map'] => {
+    const [{ steps, transitions } = { steps: [], transitions: [] }] = diagramOf(flow, { sessions }).flows
+    return { steps, moves: transitions } as unknown as LineView['map']
+  }
+  const own = counted(sessionsOf(line)).moves.filter(({ seen }) => seen > 0)
+  const isOwn = ({ from, to, kind }: MapMove): boolean =>
+    own.some((one) => one.from === from && one.to === to && one.kind === kind)
   const ofFlow = lines.filter((one) => one.flow === flow)
   // A fork has the turns of the earlier line too.
-  const turns = ofFlow.flatMap((one) => one.turns.slice(one.stored.parent?.turn ?? 0))
-  const [all] = diagramOf(flow, { coverage: coverageOfTurns(line, turns), sessions }).flows
-  const [own] = diagramOf(flow, { coverage: coverageOfTurns(line, line.turns), sessions }).flows
-  const path = new Set(
-    own?.transitions.flatMap(({ from, to, kind, seen = 0 }) => (seen > 0 ? [keyOf(from, to, kind)] : [])),
-  )
-  return {
-    steps: (all?.steps ?? []).map(({ seen = 0, ...step }) => ({ ...step, seen })),
-    moves: (all?.transitions ?? []).map(({ seen = 0, ...move }) => {
-      return { ...move, seen, isOnPath: path.has(keyOf(move.from, move.to, move.kind)) }
-    }),
-  }
+  const { steps, moves } = counted(ofFlow.flatMap((one) => sessionsOf(one, one.stored.parent?.turn)))
+  return { steps, moves: moves.map((move) => ({ ...move, isOnPath: isOwn(move) })) }
 }
 
-function keyOf(...parts: readonly (string | undefined)[]): string {
-  return JSON.stringify(parts)
-}
-
-/** What coverage counts of the recorded events of turns: it gets them as if from an engine. */
-function coverageOfTurns({ flow }: StudioLine, turns: readonly StoredTurn[]): FlowCoverage {
-  const coverage = coverageOf(flow as NonNullable<typeof flow>)
-  const listeners = new Map<string, ((payload: object) => void)[]>()
-  const on = (name: string, listener: (payload: object) => void): void =>
-    void listeners.set(name, [...(listeners.get(name) ?? []), listener])
-  coverage.watch({ on } as unknown as FlowEngine)
-  for (const [name, payload] of turns.flatMap(({ trace }) => trace)) {
-    for (const listener of listeners.get(name) ?? []) listener(payload)
-  }
-  return coverage
+/** The turns of a line as diagrams count sessions: one each, or the stored one that was opened. */
+function sessionsOf({ stored, document, turns }: StudioLine, from = 0): readonly SessionDocument[] {
+  if (stored.isReadOnly) return document ? [document] : []
+  const flows = turns.slice(from).map(({ path }) => ({ name: stored.flow, sequence: path, currentStep: null }))
+  return flows.map((flow) => ({ flow })) as unknown as SessionDocument[]
 }
 
 /** The turns of a stored session, as far as its history has them. */
@@ -119,7 +119,7 @@ export function turnsOf(document: SessionDocument): StoredTurn[] {
   return document.history.map((entry, index): StoredTurn => {
     const { message: text, event, attachments: _attachments, turn: number, id: _id, at, ...reply } = entry
     const input = { text, ...(event && { event, sender: 'application' as const }) }
-    const nothing = { path: [entry.step], durationMs: 0, calls: [], models: [], trace: [] }
+    const nothing = { path: [{ step: entry.step, level: 0 }], durationMs: 0, calls: [], models: [] }
     const whole = index === length - 1 ? { document } : {}
     return { ...reply, ...nothing, input, number, at: Date.parse(at), ...whole }
   })

@@ -13,7 +13,7 @@ import type { ConversationOptions } from '../../conversation/conversation-option
 import { playTimers, timersOf } from '../../conversation/turns/timers.js'
 import type { EffectCall, LineSummary, Question, StoredTurn, TurnInput } from '../api/types.js'
 import { differencesOf } from './differences.js'
-import { EffectGuard } from './effect-guard.js'
+import { EffectGuard, unusedCalls } from './effect-guard.js'
 import { lineEngine } from './line-engine.js'
 import { TurnRecorder } from './turn-recorder.js'
 
@@ -21,6 +21,8 @@ import { TurnRecorder } from './turn-recorder.js'
 export interface StoredLine extends Omit<LineSummary, 'turns'> {
   readonly turns: StoredTurn[]
   readonly startedAt: number
+  /** When the line was made, by the machine's clock. */
+  readonly madeAt: number
   now: number
   /** What the earlier line did after the fork. Absent if it is no fork. */
   readonly recorded?: readonly EffectCall[]
@@ -124,18 +126,13 @@ export class StudioLine {
     const advance = async (left: number): Promise<void> => {
       this.stored.now += left
     }
-    const move = Math.max(0, ms ?? Number(next) - now())
-    if (next !== undefined) {
-      const sessionId = this.document?.id ?? ''
-      return this.#run(undefined, async (engine) => {
-        const play = async (): Promise<void> => void (await engine.wake({ sessionId }))
-        await playTimers(move, { clock: { now, monotonic: now }, advance, play, load: async () => this.document })
-        return undefined
-      })
-    }
-    await advance(move)
-    this.#changed(true)
-    return undefined
+    const sessionId = this.document?.id ?? ''
+    return this.#run(undefined, async (engine) => {
+      const play = async (): Promise<void> => void (await engine.wake({ sessionId }))
+      const session = { clock: { now, monotonic: now }, advance, play, load: async () => this.document }
+      await playTimers(Math.max(0, ms ?? Number(next) - now()), session)
+      return undefined
+    })
   }
 
   /** Cancels the turn under way. A question is answered with no. */
@@ -149,6 +146,9 @@ export class StudioLine {
     if (this.question?.id !== id) return 'This question is not open any more.'
     if (!['run', 'run-all', 'refuse'].includes(answer)) return 'The answer is run, run-all or refuse.'
     if (answer === 'run-all') this.stored.runsAll = true
+    // An effect that must not happen ends its turn; of a tool, the model gets the refusal.
+    const { kind, name } = this.question
+    if (answer === 'refuse' && kind === 'once') this.#stopping?.abort(new Error(`You did not let ${name} run.`))
     this.#answer?.(answer !== 'refuse')
     return undefined
   }
@@ -157,24 +157,30 @@ export class StudioLine {
   forked(after: number, id: string): StoredLine {
     const { flow, startedAt, turns: all } = this.stored
     const turns = all.slice(0, after)
-    const recorded = all.slice(after).flatMap(({ calls }) => calls)
+    const done = callsOf(all.slice(this.stored.parent?.turn ?? 0))
+    const recorded = [...callsOf(all.slice(after)), ...unusedCalls(this.stored.recorded ?? [], done)]
     const parent = { line: this.id, turn: after }
-    return { id, flow, startedAt, now: turns.at(-1)?.at ?? startedAt, turns, recorded, parent }
+    return { id, flow, startedAt, now: turns.at(-1)?.at ?? startedAt, madeAt: Date.now(), turns, recorded, parent }
   }
 
   /** Plays turns of another line, at their times, and marks in which fields each differs. */
   async play(turns: readonly StoredTurn[]): Promise<void> {
     for (const turn of turns) {
-      const before = this.turns.length
-      const { sender, event } = turn.input
-      if (turn.at > this.stored.now || sender === 'clock') await this.advance(Math.max(0, turn.at - this.stored.now))
-      if (sender === 'application' && event) await this.sendEvent(event)
-      else if (sender !== 'clock') await this.send(turn.input)
-      const played = this.turns.at(-1)
-      if (played === undefined || this.turns.length === before) continue
-      this.turns[this.turns.length - 1] = { ...played, differs: differencesOf(turn, played) }
-      this.#changed(true)
+      await this.#playAgain(turn)
+      if (this.#stopping?.signal.aborted) return
     }
+  }
+
+  async #playAgain(turn: StoredTurn): Promise<void> {
+    const before = this.turns.length
+    const { sender, event } = turn.input
+    if (turn.at > this.stored.now || sender === 'clock') await this.advance(Math.max(0, turn.at - this.stored.now))
+    if (sender === 'application' && event) await this.sendEvent(event)
+    else if (sender !== 'clock') await this.send(turn.input)
+    const played = this.turns.at(-1)
+    if (played === undefined || this.turns.length === before) return
+    this.turns[this.turns.length - 1] = { ...played, differs: differencesOf(turn, played) }
+    this.#changed(true)
   }
 
   /** Ends the engine of the line. */
@@ -243,24 +249,22 @@ export class StudioLine {
   }
 
   async #open(): Promise<FlowEngine> {
-    const { recorded } = this.stored
-    const recorder = this.#recorder
+    const { recorded, parent } = this.stored
+    const { turns, document } = this
     const guard = new EffectGuard({
       recorded: recorded ?? [],
-      ...(recorded === undefined ? {} : { ask: (question) => this.#ask(question) }),
-      log: (call) => recorder.addCall(call),
+      done: callsOf(turns.slice(parent?.turn ?? 0)),
+      ...(recorded && { ask: (question) => this.#ask(question) }),
+      log: (call) => this.#recorder.addCall(call),
+      hide: (text) => this.#recorder.hide(text),
     })
-    const { flow, turns, document } = this
-    const now = (): number => this.stored.now
-    const { engine, store } = lineEngine({
-      flow: flow as FlowConstructor,
-      setup: this.#setup,
-      recorder,
-      guard,
-      turns,
-      now,
-    })
+    const parts = { flow: this.flow as FlowConstructor, setup: this.#setup, recorder: this.#recorder, guard, turns }
+    const { engine, store } = lineEngine({ ...parts, now: () => this.stored.now })
     if (document !== undefined) await store.create(document)
     return engine
   }
+}
+
+function callsOf(turns: readonly StoredTurn[]): EffectCall[] {
+  return turns.flatMap(({ calls }) => calls)
 }

@@ -1,29 +1,16 @@
 /** Records the turns of an engine as the studio shows them: from its events, its models, and what its store gets. */
-import type { EngineEventMap, FlowEngine, JsonValue, SessionDocument, SessionStore } from '../../../src/index.js'
+import type { EngineEventMap, FlowEngine, SessionDocument, SessionStore } from '../../../src/index.js'
 import type { LoggedCall } from '../../conversation/turns/conversation-turn.js'
 import { authorFrames } from '../../expectations/author-frames.js'
 import type { EffectCall, ModelCall, StoredTurn, TurnInput } from '../api/types.js'
 import { belowHere } from './environment.js'
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
-interface OpenTurn extends Writable<Omit<StoredTurn, 'calls' | 'models' | 'trace' | 'path'>> {
+interface OpenTurn extends Writable<Omit<StoredTurn, 'calls' | 'models' | 'path'>> {
   readonly calls: EffectCall[]
-  readonly models: Writable<ModelCall>[]
-  readonly trace: [name: string, payload: object][]
-  readonly path: string[]
+  readonly models: ModelCall[]
+  readonly path: StoredTurn['path'][number][]
 }
-
-/** What coverage counts. */
-const traced: readonly (keyof EngineEventMap)[] = [
-  'turn:start',
-  'step:resume',
-  'step:enter',
-  'step:exit',
-  'model:start',
-  'tool:end',
-  'turn:content',
-  'turn:end',
-]
 
 /** Who gets the turns. */
 export interface TurnReceiver {
@@ -39,13 +26,14 @@ export class TurnRecorder {
   /** What the next turn is given. Default: it is one of the clock. */
   input: TurnInput | undefined
   readonly #receiver: TurnReceiver
-  readonly #calls = new Map<LoggedCall, { readonly call: Writable<ModelCall>; readonly started: number }>()
-  /** The model that the engine asks now. */
-  #asked = { provider: '', model: '' }
+  /** The call that waits for its `model:end`. */
+  #logged: LoggedCall | undefined
   #turn: OpenTurn | undefined
   /** Of the last turn: a summary is asked for after its end. */
   #models: OpenTurn['models'] | undefined
   #started = 0
+  /** The current step was left: the next one is a move or a return. */
+  #hasLeft = false
 
   constructor(document: SessionDocument | undefined, receiver: TurnReceiver) {
     this.document = document
@@ -70,41 +58,35 @@ export class TurnRecorder {
     this.#turn?.calls.push(call)
   }
 
-  addModelCall(logged: LoggedCall, event: 'asked' | 'answered'): void {
-    if (event === 'asked') {
-      const { system, messages, tools, origin } = logged.request
-      const call = {
-        ...this.#asked,
-        step: origin.stepId,
-        ...(system === undefined ? {} : { system }),
-        messages,
-        tools,
-      }
-      this.#calls.set(logged, { call, started: performance.now() })
-      this.#models?.push(call)
-      return
-    }
-    const { call, started } = this.#calls.get(logged) ?? {}
-    if (call === undefined || started === undefined) return
-    call.answer = logged.response?.parts ?? []
-    call.durationMs = Math.round(performance.now() - started)
+  /** What the user sent must not be shown, nor written into a test. */
+  hide(text: string): void {
+    if (this.#turn === undefined) return
+    const { event, ...input } = this.#turn.input
+    const { payload: _payload, ...named } = event ?? { name: '' }
+    this.#turn.input = { ...input, ...(event ? { event: named } : { text }), isHidden: true }
+  }
+
+  /** Keeps what a model is asked until the engine says how that ended. */
+  addModelCall(logged: LoggedCall): void {
+    this.#logged = logged
   }
 
   watch(engine: FlowEngine): void {
     engine.on('turn:start', () => this.#begin())
-    for (const name of ['step:enter', 'step:resume'] as const) {
-      engine.on(name, ({ step }) => {
-        if (this.#turn === undefined) return
-        this.#turn.path.push(step)
-        this.#turn.step = step
-      })
-    }
-    engine.on('model:start', ({ provider, model }) => {
-      this.#asked = { provider, model }
+    engine.on('step:exit', () => {
+      this.#hasLeft = true
     })
-    engine.on('model:end', ({ inputTokens, outputTokens, cost }) => {
-      const call = this.#models?.at(-1)
-      if (call !== undefined) Object.assign(call, { inputTokens, outputTokens }, cost === undefined ? {} : { cost })
+    // A step that calls is not left.
+    engine.on('step:enter', ({ step }) => this.#pass(step, this.#hasLeft ? 0 : 1))
+    engine.on('step:resume', ({ step }) => this.#pass(step, this.#hasLeft ? -1 : 0))
+    engine.on('model:end', ({ provider, model, inputTokens, outputTokens, cost, durationMs }) => {
+      const { request, response } = this.#logged ?? {}
+      this.#logged = undefined
+      if (request === undefined) return
+      const { system, messages, tools, origin } = request
+      const asked = { provider, model, step: origin.stepId, ...(system !== undefined && { system }), messages, tools }
+      const used = { inputTokens, outputTokens, durationMs, ...(cost !== undefined && { cost }) }
+      this.#models?.push({ ...asked, ...(response && { answer: response.parts }), ...used })
     })
     engine.on('turn:content', ({ entry }) => this.#content(entry))
     engine.on('turn:error', ({ error }) => {
@@ -114,8 +96,6 @@ export class TurnRecorder {
       const reason = cause instanceof Error && cause.message !== message ? `\n${cause.message}` : ''
       this.#turn.error = { code, text: `${message}${reason}`, frames: [...new Set(frames)].map(belowHere) }
     })
-    // Before the turn is handed on.
-    for (const name of traced) engine.on(name, (payload) => this.#turn?.trace.push([name, tracedOf(payload)]))
     engine.on('turn:end', () => this.#end())
   }
 
@@ -123,8 +103,16 @@ export class TurnRecorder {
     this.#started = performance.now()
     const input = this.input ?? { text: '', sender: 'clock' }
     const reply = { reply: '', contentType: 'text/plain', step: '', durationMs: 0 }
-    this.#turn = { input, at: this.#receiver.now(), ...reply, calls: [], models: [], trace: [], path: [] }
+    this.#turn = { input, at: this.#receiver.now(), ...reply, calls: [], models: [], path: [] }
     this.#models = this.#turn.models
+  }
+
+  #pass(step: string, change: number): void {
+    const { path = [] } = this.#turn ?? {}
+    const before = path.at(-1)
+    path.push({ step, level: before === undefined ? 0 : before.level + change })
+    if (this.#turn !== undefined) this.#turn.step = step
+    this.#hasLeft = false
   }
 
   #content(entry: EngineEventMap['turn:content']['entry']): void {
@@ -132,10 +120,10 @@ export class TurnRecorder {
     if (turn === undefined || entry === undefined) return
     const { reply, contentType, encoding, parts, step, turn: number, event, message } = entry
     Object.assign(turn, { reply, contentType, step, number }, encoding && { encoding }, parts && { parts })
-    // What the flow has hidden must not be shown, nor written into a test.
-    const { payload = null } = turn.input.event ?? {}
-    const isLong = Buffer.byteLength(JSON.stringify(payload)) > 1024
-    turn.input = { ...turn.input, text: message, ...(event && { event: { ...event, ...(isLong && { payload }) } }) }
+    const { event: sent, text } = turn.input
+    // The history has no long payload.
+    if (event !== undefined) turn.input = { ...turn.input, event: { ...(sent?.payload && sent), ...event } }
+    else if (message !== text) turn.input = { ...turn.input, text: message, isHidden: true }
   }
 
   #end(): void {
@@ -148,11 +136,4 @@ export class TurnRecorder {
     turn.durationMs = Math.round(performance.now() - this.#started)
     this.#receiver.onTurn({ ...turn, ...(this.document && { document: this.document }) })
   }
-}
-
-/** The payload without the texts of the conversation. */
-function tracedOf(payload: object): object {
-  if (!('entry' in payload)) return payload
-  const { step, event } = (payload.entry ?? {}) as { readonly step?: string; readonly event?: JsonValue }
-  return { ...payload, entry: { step, event } }
 }

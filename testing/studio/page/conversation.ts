@@ -52,10 +52,10 @@ function turnUnderWay(): VNode {
 
 const focus = (element: HTMLElement | null): void => element?.focus()
 
-function ask(line: string, { id, name, input, hasRun }: Question): VNode {
+function ask(line: string, { id, name, input, reason }: Question): VNode {
   const answer = (label: string, choice: 'run' | 'run-all' | 'refuse'): VNode =>
     button(label, () => act('answer', { line, question: id, answer: choice }))
-  const why = hasRun && e('p', 'It ran in the earlier line and has to run again, because it changes the session.')
+  const why = reason && e('p', reason)
   const always = answer('Run it, and do not ask again in this line', 'run-all')
   const answers = row(answer('Run it', 'run'), always, answer('Do not run it', 'refuse'))
   const title = tag('h2', { id: 'ask' }, `Run ${name} for real?`)

@@ -16,7 +16,11 @@ export function inspectorOf({ timers }: LineView, detail: TurnDetail | undefined
     section('Frames and timers', [...waiting, ...frames.map((frame) => e('div.part', json(frame, true)))]),
     section('Usage of the session', usage ? [json(usage, true)] : []),
   ]
-  return e('div.inspector', e('p.note', timeOf(at), ' · ', path.join(' → ') || 'no step'), sections)
+  return e(
+    'div.inspector',
+    e('p.note', timeOf(at), ' · ', path.map(({ step }) => step).join(' → ') || 'no step'),
+    sections,
+  )
 }
 
 function section(title: string, content: readonly ComponentChildren[]): VNode {

@@ -62,7 +62,7 @@ export function FlowMap({ line }: { line: LineView }): VNode {
 }
 
 function pictureOf(graph: Graph, scale: number, { map, step, history }: LineView): VNode {
-  const path = new Set(history.flatMap((turn) => turn.path))
+  const path = new Set(history.flatMap((turn) => turn.path.map((one) => one.step)))
   const { width, height } = graph.graph() as Box
   const size = { width: width * scale, height: height * scale, viewBox: `0 0 ${width} ${height}` }
   const groups = new Set(map.steps.flatMap(({ flow }) => flow ?? []))
