@@ -62,21 +62,18 @@ const lists = await build({
 })
 // Others take the root's names from the core file, and the names of `turnkeeper/testing` from that entry
 // point, which so is one file.
-const others = await build({
-  ...entryOptions,
-  entryPoints: entryPoints.filter((file) => !rootLists.includes(file)),
-  chunkNames: 'chunks/[name]-[hash]',
-  splitting: true,
-  plugins: [
-    {
-      name: 'core and testing',
-      setup: takeFrom(new Map([...inRoot, ['src/index.ts', core], ['testing/index.ts', 'dist/testing/index.js']])),
-    },
-  ],
-})
+const isTool = (file) => /^testing\/(?:diagram|studio)\//.test(file)
+const rest = entryPoints.filter((file) => !rootLists.includes(file))
+// Tools for a developer have what they need of the harness in files of their own: shared, it would be more files for
+// each test that loads the harness.
+const [others, tools] = await Promise.all([
+  entryFiles(rest.filter((file) => !isTool(file))),
+  entryFiles(rest.filter(isTool)),
+])
 const files = [
   ...lists.outputFiles,
   ...others.outputFiles,
+  ...tools.outputFiles,
   { path: join(root, engine), text: engineFile.text },
   { path: join(root, late), text: waitingFile.text },
 ]
@@ -103,6 +100,22 @@ async function modulesOfRoot() {
   })
   const [{ inputs }] = Object.values(metafile.outputs).filter(({ entryPoint }) => entryPoint !== undefined)
   return Object.keys(inputs).filter((file) => file !== 'src/index.ts' && file !== engineSource)
+}
+
+/** Entry points, and chunks for what they share. */
+function entryFiles(files) {
+  return build({
+    ...entryOptions,
+    entryPoints: files,
+    chunkNames: 'chunks/[name]-[hash]',
+    splitting: true,
+    plugins: [
+      {
+        name: 'core and testing',
+        setup: takeFrom(new Map([...inRoot, ['src/index.ts', core], ['testing/index.ts', 'dist/testing/index.js']])),
+      },
+    ],
+  })
 }
 
 /** A file that takes the root's modules from the core file. */

@@ -9,6 +9,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -29,6 +30,8 @@ const marker = 'turnkeeper studio 1'
 export class StudioFiles {
   readonly folder: string
   readonly #lines: string
+  /** When a file of a line was last read or written here, by its path. */
+  readonly #times = new Map<string, number>()
 
   /** @throws `InvalidInputError` if the folder of the lines leads elsewhere. */
   constructor(folder: string) {
@@ -46,9 +49,12 @@ export class StudioFiles {
     if (!existsSync(this.#lines)) return []
     return readdirSync(this.#lines, { withFileTypes: true }).flatMap((entry) => {
       if (!entry.isFile() || !entry.name.endsWith('.json')) return []
+      const path = join(this.#lines, entry.name)
       try {
-        const stored = JSON.parse(readFileSync(join(this.#lines, entry.name), 'utf8'))
-        return stored.madeBy === marker && `${stored.line.id}.json` === entry.name ? [stored.line as StoredLine] : []
+        const { madeBy, line } = JSON.parse(readFileSync(path, 'utf8'))
+        if (madeBy !== marker || `${line.id}.json` !== entry.name || !Array.isArray(line.turns)) return []
+        this.#times.set(path, statSync(path).mtimeMs)
+        return [line as StoredLine]
       } catch {
         return []
       }
@@ -70,9 +76,16 @@ export class StudioFiles {
     const ignore = join(this.folder, '.gitignore')
     if (isNew && !existsSync(ignore)) writeFileSync(ignore, 'lines/\n', { flag: 'wx' })
     const path = this.#pathOf(line.id)
+    const timeOf = (): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
+    if (timeOf() !== this.#times.get(path)) throw invalidInput('Another process has changed it.')
     const written = `${path}.${crypto.randomUUID()}`
-    writeFileSync(written, JSON.stringify({ madeBy: marker, line }), { flag: 'wx' })
-    renameSync(written, path)
+    try {
+      writeFileSync(written, JSON.stringify({ madeBy: marker, line }), { flag: 'wx' })
+      renameSync(written, path)
+    } finally {
+      rmSync(written, { force: true })
+    }
+    this.#times.set(path, Number(timeOf()))
   }
 
   /** Writes files whose names are a slug and an ending; `make` gets a slug that no file has. Returns their paths. */

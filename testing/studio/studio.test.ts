@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { event, Flow, finish, go, LogicStep, reply, Step, ToolError, type Turn, tool } from '../../src/index.js'
 import type { StudioUpdate } from './api/types.js'
@@ -249,7 +249,11 @@ describe('a fork', () => {
     const paying = fork.send({ text: 'pay' })
     await asked(studio, fork)
     expect(fork.question).toMatchObject({ kind: 'once', name: 'charge' })
-    expect(viewOf(fork, studio.lines)).toMatchObject({ isBusy: true, question: { name: 'charge' } })
+    expect(viewOf(fork, studio.lines)).toMatchObject({
+      isBusy: true,
+      pending: { text: 'pay' },
+      question: { name: 'charge' },
+    })
     expect(await fork.send({ text: 'again' })).toBe('A turn is under way. Wait for it, or stop it.')
     expect(await fork.answer('another', 'run')).toBe('This question is not open any more.')
     expect(await fork.answer(String(fork.question?.id), 'maybe')).toBe('The answer is run, run-all or refuse.')
@@ -375,6 +379,8 @@ describe('a failed turn', () => {
     const fork = studio.fork(line, 1)
     await say(fork, 'bye')
     expect(viewOf(fork, studio.lines).state).toBe('completed')
+    expect(() => studio.fork(line, 2)).toThrow('With turn 2 the conversation was aborted. Go on from an earlier one.')
+    expect(() => studio.fork(fork, 2)).toThrow('was completed')
   })
 })
 
@@ -428,6 +434,8 @@ describe('the files', () => {
     expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('lines/\n')
     expect(readdirSync(join(folder, 'lines'))).toEqual(['shop-1.json'])
     expect(() => later.line('shop-2')).toThrow("There is no line 'shop-2'.")
+    // Those of other modules are of no use here.
+    expect(studioOf([Till]).lines).toEqual([])
   })
 
   test('of others are passed over, and never written', () => {
@@ -529,4 +537,62 @@ describe('a studio', () => {
       lines: [{ id: 'shop-1', turns: 1 }],
     })
   })
+})
+
+describe('trouble with files', () => {
+  test('of two processes on one line, the second does not write over the first', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const line = studioOf().begin('Till')
+    await say(line, 'Hello')
+    const other = studioOf().line(line.id)
+    await say(line, 'one')
+    await say(other, 'two')
+    expect(written.mock.calls.join()).toContain('The line till-1 is not written. Another process has changed it.')
+    expect(
+      studioOf()
+        .line(line.id)
+        .turns.map(({ input }) => input.text),
+    ).toEqual(['Hello', 'one'])
+    written.mockRestore()
+  })
+
+  test('does not stop a line, which goes on in memory', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const line = studioOf().begin('Till')
+    rmSync(join(folder, 'lines'), { recursive: true })
+    writeFileSync(join(folder, 'lines'), 'a file')
+    await say(line, 'Hello', 'again')
+    expect(line.turns).toHaveLength(2)
+    expect(written.mock.calls.join()).toContain('The line till-1 is not written.')
+    written.mockRestore()
+  })
+
+  test.each([
+    '{"madeBy":"turnkeeper studio 1","line":{"id":"till-1"}}',
+    '{"madeBy":"turnkeeper studio 1"}',
+    '{"madeBy',
+  ])('passes over a damaged file: %s', (text) => {
+    mkdirSync(join(folder, 'lines'))
+    writeFileSync(join(folder, 'lines', 'till-1.json'), text)
+    expect(studioOf().lines).toEqual([])
+  })
+})
+
+test('a session that cannot be shown is not opened', async () => {
+  const studio = studioOf()
+  const line = studio.begin('Till')
+  await say(line, 'Hello')
+  const stored = JSON.parse(JSON.stringify(line.document))
+  expect(() => studio.open({ ...stored, flow: { ...stored.flow, sequence: 'damaged' } })).toThrow('cannot be shown')
+  expect(studio.lines).toHaveLength(1)
+})
+
+test('a stop ends the timers that are left', async () => {
+  const studio = studioOf()
+  const line = studio.begin('Till')
+  await say(line, 'Hello')
+  const moving = line.advance(2 * hour)
+  await line.stop()
+  await moving
+  expect(line.turns).toHaveLength(1)
 })

@@ -12,7 +12,7 @@ import { wholeDocument } from '../recording/file-parts.js'
 import type { StoredTurn, StudioUpdate } from './api/types.js'
 import { refuseProduction, withoutSecrets } from './line/environment.js'
 import { type StoredLine, StudioLine } from './line/line.js'
-import { summaryOf, turnsOf } from './line/line-view.js'
+import { summaryOf, turnsOf, viewOf } from './line/line-view.js'
 import { savedScenario } from './saved-scenario.js'
 import { type FlowSource, savedTest } from './saved-test.js'
 import { StudioFiles } from './studio-files.js'
@@ -71,7 +71,10 @@ export class Studio {
     this.#setup = rest
     this.#source = source
     this.#files = new StudioFiles(resolve(folder))
-    for (const stored of this.#files.read().toSorted((one, other) => one.madeAt - other.madeAt)) this.#add(stored)
+    for (const stored of this.#files.read().toSorted((one, other) => one.madeAt - other.madeAt)) {
+      // Others are of other modules.
+      if (this.#flowOf(stored) !== undefined) this.#add(stored)
+    }
   }
 
   get lines(): readonly StudioLine[] {
@@ -99,6 +102,9 @@ export class Studio {
       throw invalidInput(`The line has ${line.turns.length} turns, and not ${turn}.`)
     }
     if (line.stored.isReadOnly) throw invalidInput('This session can only be read.')
+    const status = line.turns[turn - 1]?.document?.runStatus ?? 'running'
+    if (status !== 'running')
+      throw invalidInput(`With turn ${turn} the conversation was ${status}. Go on from an earlier one.`)
     return this.#create(line.forked(turn, this.#files.freeId(line.stored.flow)))
   }
 
@@ -117,7 +123,22 @@ export class Studio {
     const flow = whole.flow.name
     const now = Date.parse(whole.savedAt ?? whole.createdAt)
     const id = `${this.#files.freeId(`opened ${flow}`)}-${this.#lines.size}`
-    return this.#create({ id, flow, isReadOnly: true, startedAt: now, now, madeAt: Date.now(), turns: turnsOf(whole) })
+    const line = this.#create({
+      id,
+      flow,
+      isReadOnly: true,
+      startedAt: now,
+      now,
+      madeAt: Date.now(),
+      turns: turnsOf(whole),
+    })
+    try {
+      viewOf(line, [line])
+      return line
+    } catch (error) {
+      this.#lines.delete(id)
+      throw invalidInput(`The session cannot be shown: ${(error as Error).message}`)
+    }
   }
 
   /** Writes a line as a test or a scenario. Returns the paths of the files. */
@@ -178,24 +199,35 @@ export class Studio {
   }
 
   #create(stored: StoredLine): StudioLine {
-    if (!stored.isReadOnly) this.#files.write(stored)
+    this.#write(stored)
     const line = this.#add(stored)
     this.#tell(this.list)
     return line
   }
 
   #add(stored: StoredLine): StudioLine {
-    const flow = this.flows.find(({ id, aliases }) => id === stored.flow || aliases.includes(stored.flow))
-    const readable = flow === undefined ? { ...stored, isReadOnly: true as const } : stored
-    const line = new StudioLine(readable, flow, this.#setup, {
+    const line = new StudioLine(stored, this.#flowOf(stored), this.#setup, {
       onChange: (changed, isStored) => {
-        if (isStored && !changed.stored.isReadOnly) this.#files.write(changed.stored)
+        if (isStored) this.#write(changed.stored)
         this.#tell(isStored ? this.list : { type: 'changed', line: changed.id })
       },
       onPiece: (changed, type, text) => this.#tell({ type, line: changed.id, text }),
     })
     this.#lines.set(line.id, line)
     return line
+  }
+
+  /** What cannot be written goes on in memory. */
+  #write(stored: StoredLine): void {
+    try {
+      if (!stored.isReadOnly) this.#files.write(stored)
+    } catch (error) {
+      console.error(`The line ${stored.id} is not written. ${(error as Error).message}`)
+    }
+  }
+
+  #flowOf({ flow }: StoredLine): FlowConstructor | undefined {
+    return this.flows.find(({ id, aliases }) => id === flow || aliases.includes(flow))
   }
 
   #tell(update: StudioUpdate): void {

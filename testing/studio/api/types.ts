@@ -113,7 +113,7 @@ export interface LineSummary {
   readonly flow: string
   readonly turns: number
   readonly parent?: { readonly line: string; readonly turn: number }
-  /** It is a stored session that was opened, or its flow is gone. */
+  /** It is a stored session that was opened. */
   readonly isReadOnly?: true
 }
 
@@ -141,6 +141,8 @@ export interface LineView extends LineSummary {
   readonly timers: readonly { readonly name: string; readonly step: string; readonly at: number }[]
   readonly map: { readonly steps: readonly MapStep[]; readonly moves: readonly MapMove[] }
   readonly isBusy: boolean
+  /** What the turn under way was given. */
+  readonly pending?: TurnInput
   readonly question?: Question
 }
 

@@ -29,6 +29,7 @@ export function viewOf(line: StudioLine, lines: readonly StudioLine[]): LineView
     timers: timersOf(document),
     map: mapOf(line, lines),
     isBusy,
+    ...(isBusy && line.input && { pending: line.input }),
     ...(question && { question }),
   }
 }

@@ -92,6 +92,11 @@ export class StudioLine {
     return this.#recorder.document
   }
 
+  /** What the turn under way was given, or the last one; `undefined` for one of the clock. */
+  get input(): TurnInput | undefined {
+    return this.#recorder.input
+  }
+
   /** Sends a message, or an event of the user. Returns why there was no turn; `undefined` if there was one. */
   send({ text, choice, attachments, event }: TurnInput): Promise<string | undefined> {
     const more = { ...(choice && { choice }), ...(attachments && { attachments }), ...(event && { event }) }
@@ -119,18 +124,20 @@ export class StudioLine {
 
   /** Moves the time, by default to the next timer, and plays each timer as a turn. */
   async advance(ms?: number): Promise<string | undefined> {
-    const next = timersOf(this.document)[0]?.at
-    if (ms !== undefined && !(ms >= 0 && ms < maximumMs)) return 'The time moves by 0 milliseconds or more.'
-    if (ms === undefined && next === undefined) return 'There is no timer.'
     const now = (): number => this.stored.now
+    const [next] = timersOf(this.document)
+    const move = ms ?? (next && Math.max(0, next.at - now()))
+    if (move === undefined) return 'There is no timer.'
+    if (!(move >= 0 && move < maximumMs)) return 'The time moves by 0 milliseconds or more.'
     const advance = async (left: number): Promise<void> => {
       this.stored.now += left
     }
     const sessionId = this.document?.id ?? ''
-    return this.#run(undefined, async (engine) => {
-      const play = async (): Promise<void> => void (await engine.wake({ sessionId }))
-      const session = { clock: { now, monotonic: now }, advance, play, load: async () => this.document }
-      await playTimers(Math.max(0, ms ?? Number(next) - now()), session)
+    return this.#run(undefined, async (engine, signal) => {
+      // After a stop, no further timer is played.
+      const play = async (): Promise<void> => void (signal.aborted || (await engine.wake({ sessionId })))
+      const load = async (): Promise<SessionDocument | undefined> => this.document
+      await playTimers(move, { clock: { now, monotonic: now }, advance, play, load })
       return undefined
     })
   }
