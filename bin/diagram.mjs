@@ -84,9 +84,11 @@ function isEnd(line) {
 function renewal(file, module, sessions = []) {
   const words = [module, ...sessions.flatMap((session) => ['--session', session])]
   const command = `npx turnkeeper diagram ${words.map(quoted).join(' ')}`
-  return /\.(?:md|mdx|markdown)$/i.test(file)
-    ? `Replace the mermaid block with what this prints: ${command}`
-    : `To renew it: ${command} > ${quoted(file)}`
+  const isMissing = !existsSync(file)
+  if (!/\.(?:md|mdx|markdown)$/i.test(file))
+    return `To ${isMissing ? 'create' : 'renew'} it: ${command} > ${quoted(file)}`
+  if (isMissing) return `Create it with a mermaid block that has what this prints: ${command}`
+  return `Replace the mermaid block with what this prints: ${command}`
 }
 
 function quoted(word) {

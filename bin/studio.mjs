@@ -8,6 +8,7 @@ import { basename, dirname, sep } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { LoadingError } from './load-module.mjs'
 
 export const usage = `Usage: turnkeeper studio <flows module> [--port <port>] [--folder <folder>]
 
@@ -44,8 +45,11 @@ async function serve(module, folder, { port, token }) {
   const { loadFlows } = await import('./load-flows.mjs')
   const { flows, setup, source } = await loadFlows(module)
   const handler = createStudioHandler({ flows, setup, source, token, ...(folder === undefined ? {} : { folder }) })
-  const server = await listen(handler.fetch, port)
-  process.send({ port: server.port })
+  const server = await listen(handler.fetch, port).catch((error) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    throw new LoadingError(`Port ${port} is taken: choose another with --port.`, error)
+  })
+  process.send({ port: server.port, 'watch:require': [source.file] })
   await ending
   await Promise.all([handler.close(), server.close()])
   return 0
@@ -62,9 +66,14 @@ async function keepRunning(argv, module, { port: wanted, token }) {
     const place = JSON.stringify({ port: port ?? wanted, token })
     const env = { ...process.env, [variable]: place, WATCH_REPORT_DEPENDENCIES: '1' }
     const child = fork(fileURLToPath(new URL('turnkeeper.mjs', import.meta.url)), ['studio', ...argv], { env })
+    let hasServed = false
     child.on('message', (message) => {
+      // The code of the flows may send anything.
+      if (message !== Object(message)) return
       files.add(message)
-      if (message.port === undefined || port !== undefined) return
+      if (message.port === undefined) return
+      hasServed = true
+      if (port !== undefined) return
       port = message.port
       console.log(`Turnkeeper studio for ${basename(module)}: http://127.0.0.1:${port}/#${token}`)
     })
@@ -76,7 +85,11 @@ async function keepRunning(argv, module, { port: wanted, token }) {
       await exit
       clearTimeout(force)
     } else if (port === undefined) return child.exitCode ?? 1
-    else {
+    else if (hasServed && !signals.includes(reason)) {
+      const how = child.exitCode === null ? child.signalCode : `exit code ${child.exitCode}`
+      console.log(`The process of the flows has ended (${how}): it starts again.`)
+      continue
+    } else {
       console.log('The studio starts again when the code changes.')
       reason = await Promise.race([files.change(), stopping])
     }
@@ -92,10 +105,13 @@ class LoadedFiles {
   #timer
 
   /** Takes what Node.js reports to a process that watches. It names files that are missing, too. */
-  add({ 'watch:import': urls = [], 'watch:require': paths = [] }) {
-    const imported = urls.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url))
+  add({ 'watch:import': urls, 'watch:require': paths }) {
     // What Node.js has itself is null.
-    for (const file of [...imported, ...paths].filter((path) => path !== null)) {
+    const textsOf = (list) => [list].flat().filter((one) => typeof one === 'string')
+    const imported = textsOf(urls)
+      .filter((url) => url.startsWith('file:'))
+      .map((url) => fileURLToPath(url))
+    for (const file of [...imported, ...textsOf(paths)]) {
       const folder = dirname(file)
       if (file.includes(`${sep}node_modules${sep}`) || !existsSync(folder)) continue
       if (!this.#folders.has(folder)) this.#watch(folder)

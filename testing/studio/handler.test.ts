@@ -87,6 +87,13 @@ async function call(name: string, body: object): Promise<unknown> {
   return JSON.parse(text)
 }
 
+/** The updates of a handler, without a server. */
+function updatesOf({ fetch: answer, token }: StudioHandler): Promise<Response> {
+  const origin = 'http://localhost:4400'
+  const headers = { origin, 'x-studio-token': token, 'content-type': 'application/json' }
+  return answer(new Request(`${origin}/api/updates`, { method: 'POST', headers, body: '{}' }))
+}
+
 describe('the page', () => {
   test('may run only its own script and style, and call only its own server', async () => {
     const { status, headers, text } = await ask({ path: '/', method: 'GET', headers: { origin: undefined } })
@@ -192,6 +199,20 @@ describe('a page that has the token', () => {
     leaving.abort()
   })
 
+  test('may leave: nothing is sent to it any more', async () => {
+    const { body } = await updatesOf(handler)
+    await body?.cancel()
+    expect(await call('begin', { flow: 'Chat' })).toEqual({ line: 'chat-1' })
+  })
+
+  test.each([
+    ['[::1]', 200],
+    ['localhost', 200],
+    ['[::2]', 403],
+  ])('uses a name of this machine: %s', async (name, status) => {
+    expect((await handler.fetch(new Request(`http://${name}:4400/`))).status).toBe(status)
+  })
+
   test.each([
     ['turn', { turn: 9 }],
     ['fork', { turn: 1.5 }],
@@ -218,6 +239,12 @@ describe('a page that has the token', () => {
     expect([status, JSON.parse(text)]).toEqual([200, { problem }])
   })
 
+  test('gets paths as they are', async () => {
+    await call('begin', { flow: 'Chat' })
+    await call('send', { line: 'chat-1', text: process.cwd() })
+    expect(JSON.stringify(await call('line', { line: 'chat-1' }))).toContain(`You said: ${process.cwd()}`)
+  })
+
   test('gets no secret of the environment, whatever says it', async () => {
     process.env.STUDIO_TEST_API_KEY = 'sk-canary-"1234"'
     try {
@@ -226,6 +253,17 @@ describe('a page that has the token', () => {
       const { text } = await ask({ path: '/api/line', body: '{"line":"chat-1"}' })
       expect(text).not.toContain('canary')
       expect(JSON.parse(text).history[0].reply).toBe('You said: The key is [STUDIO_TEST_API_KEY].')
+      class Leaking extends Flow {
+        static override readonly id: string = String(process.env.STUDIO_TEST_API_KEY)
+        override steps() {
+          return [Echo]
+        }
+      }
+      const leaking = createStudioHandler({ flows: [Leaking], folder, page })
+      const reader = (await updatesOf(leaking)).body?.getReader()
+      const first = new TextDecoder().decode((await reader?.read())?.value)
+      await reader?.cancel()
+      expect(JSON.parse(first).flows).toEqual(['[STUDIO_TEST_API_KEY]'])
     } finally {
       delete process.env.STUDIO_TEST_API_KEY
     }

@@ -424,6 +424,22 @@ describe('playing again', () => {
 })
 
 describe('the files', () => {
+  test('of a flow that has another ID now go on, if the old one is an alias', async () => {
+    const line = studioOf().begin('Till')
+    await say(line, 'Hello')
+    class Register extends Flow {
+      static override readonly id = 'Register'
+      static override readonly aliases = ['Till']
+      override steps() {
+        return [Pay]
+      }
+    }
+    const same = studioOf([Register]).line(line.id)
+    expect(viewOf(same, [same])).toMatchObject({ state: 'running', map: { steps: [{ id: 'Pay' }, { id: 'End' }] } })
+    await say(same, 'again')
+    expect(same.turns).toHaveLength(2)
+  })
+
   test('keep lines for a process that takes over, and Git ignores them', async () => {
     const line = studioOf().begin('Shop')
     await say(line, 'Hello', 'look')
@@ -520,6 +536,40 @@ describe('a studio', () => {
     expect(() => studioOf([{} as never])).toThrow()
     expect(() => studioOf([Shop, class extends Shop {}])).toThrow('Two flows have one ID.')
     expect(() => studioOf().begin('Other')).toThrow("There is no flow 'Other'.")
+  })
+
+  test('takes a set-up of scenarios', async () => {
+    const setup = { flow: Till, given: { paid: 1 }, script: script as never }
+    const studio = new Studio({ flows: [Shop], folder, setup })
+    open.push(studio)
+    await say(studio.begin('Shop'), 'Hello')
+  })
+
+  test('tells its listeners of a new line, until they leave', () => {
+    const studio = studioOf()
+    const updates: StudioUpdate[] = []
+    const leave = studio.listen((update) => updates.push(update))
+    studio.begin('Shop')
+    leave()
+    studio.begin('Till')
+    expect(updates).toMatchObject([{ type: 'lines', lines: [{ id: 'shop-1', turns: 0 }], run: studio.run }])
+  })
+
+  test('saves with the test runner that the project has, and names the module by its path from there', async () => {
+    const source = { file: join(folder, 'flows.js'), exportNames: { Till: 'Till' }, hasSetup: false }
+    const studio = new Studio({ flows: [Till], folder, source })
+    open.push(studio)
+    const line = studio.begin('Till')
+    await say(line, 'Hello')
+    const save = (): string => readFileSync(String(studio.save(line, 'test', 'Hello')[0]), 'utf8')
+    const withNode = save()
+    expect(withNode).toContain("from 'node:test'")
+    expect(withNode).toContain("from './flows.js'")
+    mkdirSync(join(folder, 'node_modules/vitest'), { recursive: true })
+    writeFileSync(join(folder, 'node_modules/vitest/package.json'), '{}')
+    expect(save()).toContain("from 'vitest'")
+    const opened = studio.open(JSON.parse(JSON.stringify(line.document)))
+    expect(() => studio.save(opened, 'test', 'Opened')).toThrow('There is no turn to save.')
   })
 
   test('streams the reply, and says when a line changes', async () => {

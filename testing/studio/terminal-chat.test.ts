@@ -210,9 +210,9 @@ describe('a message', () => {
     expect(await type('Hello')).toBe('You said: Hello\n> ')
     expect(pieces).toBeGreaterThan(3)
     expect(await type('/event ping')).toBe('Pong.\n> ')
-    expect(await type('refund')).toBe('One moment.\n(taken back)\n[refund]\nDone.\n> ')
-    expect(await type('fails')).toBe('One moment.\n(taken back)\n[fails]\nDone.\n> ')
-    expect(await type('next')).toBe('One moment.\n(taken back)\n[next]\nHeard next\n> ')
+    expect(await type('refund')).toBe('One moment.\n(the model starts again)\n[refund]\nDone.\n> ')
+    expect(await type('fails')).toBe('One moment.\n(the model starts again)\n[fails]\nDone.\n> ')
+    expect(await type('next')).toBe('One moment.\n(the model starts again)\n[next]\nHeard next\n> ')
   })
 })
 
@@ -288,13 +288,22 @@ describe('a command', () => {
   test('/back goes back by turns, in a line of its own', async () => {
     const { type, studio } = chatting()
     expect(await type('/back')).toBe('There are 0 turns to go back.\n> ')
+    expect(await type('0', '/back 2')).toBe('There is 1 turn to go back.\n> ')
+    expect(await type('/back')).toBe('Back at the beginning.\n> ')
     expect(await type('1', '2', '3', '/back')).toBe('Back after turn 2: Heard 2\n> ')
     expect(await type('/back 2')).toBe('Back at the beginning.\n> ')
     expect(await type('4', '5', '/back 99')).toBe('There are 2 turns to go back.\n> ')
     expect(await type('/back soon')).toBe('There are 2 turns to go back.\n> ')
     expect(await type('/back 0')).toBe('There are 2 turns to go back.\n> ')
     expect(await type('6')).toBe('Heard 6\n> ')
-    expect(studio.lines.map(({ turns }) => turns.length)).toEqual([3, 2, 3])
+    expect(studio.lines.map(({ turns }) => turns.length)).toEqual([1, 3, 2, 3])
+  })
+
+  test('/back shows the reply again with its buttons, and a picture as its type', async () => {
+    const { type } = chatting()
+    await type('choose', 'Hm')
+    expect(await type('/back')).toBe('Back after turn 1: When?\n- button: Today\n- button: Later[2J\n> ')
+    expect(await type('picture', 'Hm', '/back')).toBe('Back after turn 2: [image/png]\n> ')
   })
 
   test('/advance moves the time, and shows each turn that becomes due', async () => {
@@ -302,10 +311,11 @@ describe('a command', () => {
     expect(await type('/advance')).toBe('There is no timer.\n> ')
     await type('Hello')
     const now = Number(studio.lines[0]?.stored.now)
-    expect(await type('/advance 30m')).toBe('> ')
-    expect(await type('/advance')).toBe('Still there?\n> ')
+    const timeAfter = (ms: number): string => `It is ${new Date(now + ms).toISOString()}.\n> `
+    expect(await type('/advance 30m')).toBe(timeAfter(hour / 2))
+    expect(await type('/advance')).toBe(`Still there?\n${timeAfter(hour)}`)
     expect(studio.lines[0]?.stored.now).toBe(now + hour)
-    expect(await type('/back', '/advance 1.5w')).toBe('Still there?\nLast call.\n> ')
+    expect(await type('/back', '/advance 1.5w')).toBe(`Still there?\nLast call.\n${timeAfter(1.5 * 168 * hour)}`)
     expect(studio.lines[1]?.stored.now).toBe(now + 1.5 * 168 * hour)
   })
 
@@ -326,13 +336,14 @@ describe('a command', () => {
 
   test('/event sends an event of the application; one that is not taken says why, and is no turn', async () => {
     const { type, studio } = chatting()
+    expect(await type('/event')).toBe('There is no event to send.\n> ')
     await type('Hello')
     expect(await type('/event decision {"approved": true}')).toBe('Decided: true\n> ')
     expect(studio.lines[0]?.turns.at(-1)?.input).toMatchObject({ sender: 'application', event: { name: 'decision' } })
     expect(await type('/event decision {broken')).toMatch(/^The payload is not JSON: .+\n> $/)
     expect(await type('/event decision {"approved": 1}')).toMatch(/approved.*\n> $/s)
-    expect(await type('/event other')).toMatch(/other.*\n> $/)
-    expect(await type('/event')).toMatch(/^.+\n> $/)
+    expect(await type('/event other')).toBe("The event 'other' is not taken now. Events: decision\n> ")
+    expect(await type('/event')).toBe('Events: decision\n> ')
     expect(await type('Hm')).toBe('Heard Hm\n> ')
     expect(studio.lines[0]?.turns).toHaveLength(3)
   })
@@ -409,7 +420,9 @@ describe('a question of a fork', () => {
 
   test('of a tool has its arguments, and the model goes on after a no', async () => {
     const { type } = await forked('Shop')
-    expect(await type('refund')).toBe('One moment.\n(taken back)\n[refund]\nRun refund {} for real? (y/n/all)\n> ')
+    expect(await type('refund')).toBe(
+      'One moment.\n(the model starts again)\n[refund]\nRun refund {} for real? (y/n/all)\n> ',
+    )
     expect(await type('n')).toBe('Done.\n> ')
     expect(await type('next', 'y')).toBe('Heard next\n> ')
     expect(await type('/back', 'next')).toContain(

@@ -1,7 +1,7 @@
 /** A conversation with a flow in a terminal, over the lines of a studio. Everything is shown as plain text. */
 import type { JsonValue } from '../../src/index.js'
 import { partLines } from '../conversation/turns/part-lines.js'
-import type { StudioUpdate } from './api/types.js'
+import type { StudioUpdate, TurnView } from './api/types.js'
 import type { StudioLine } from './line/line.js'
 import { viewOf } from './line/line-view.js'
 import type { Studio } from './studio.js'
@@ -58,7 +58,7 @@ class TerminalChat {
     state: () => this.#state(),
     step: () => this.#step(),
     back: (turns) => this.#back(turns === '' ? 1 : Number(turns)),
-    advance: (time) => this.#turn((line) => line.advance(time === '' ? undefined : msOf(time))),
+    advance: (time) => this.#turn((line) => line.advance(time === '' ? undefined : msOf(time)), true),
     event: (rest) => this.#event(rest),
     save: (rest) => this.#save(rest),
   }
@@ -110,9 +110,9 @@ class TerminalChat {
       this.#end(this.#questionText())
     }
     if (!('text' in update)) return
-    this.#hasText = update.type === 'text' || (update.type === 'tool' && this.#hasText)
+    this.#hasText = update.type === 'text'
     if (update.type === 'text') this.#write(update.text)
-    else this.#print(update.type === 'tool' ? `[${update.text}]` : '(taken back)')
+    else this.#print(update.type === 'tool' ? `[${update.text}]` : '(the model starts again)')
   }
 
   /** The next line can be typed. */
@@ -135,10 +135,13 @@ class TerminalChat {
     this.#terminal(shown)
   }
 
-  #turn(begin: (line: StudioLine) => Promise<string | undefined>): undefined {
+  #turn(begin: (line: StudioLine) => Promise<string | undefined>, hasTime = false): undefined {
     this.#hasText = false
     const before = this.#line.turns.length
-    const end = (problem: string | undefined): void => this.#end(problem ?? this.#said(before))
+    const end = (problem: string | undefined): void => {
+      const now = hasTime ? [`It is ${timeOf(this.#line.stored.now)}.`] : []
+      this.#end(problem ?? [this.#said(before), ...now].filter(Boolean).join('\n'))
+    }
     void begin(this.#line).then(end, (error: unknown) => this.#end(textOf(error)))
   }
 
@@ -154,11 +157,11 @@ class TerminalChat {
   }
 
   #said(from: number): string {
-    const said = this.#line.turns.slice(from).map(({ reply, contentType, encoding, parts = [], error }) => {
-      const text = encoding === undefined ? reply : `[${contentType}]`
+    const said = this.#line.turns.slice(from).map((turn) => {
+      const { parts = [], error } = turn
       const isShown = error !== undefined || this.#hasText
       const failed = error === undefined ? [] : [`${error.code}: ${error.text}`, ...error.frames]
-      return [...(isShown ? [] : [text]), ...partLines(parts), ...failed].join('\n')
+      return [...(isShown ? [] : [replyOf(turn)]), ...partLines(parts), ...failed].join('\n')
     })
     const end = this.#line.document?.runStatus ?? 'running'
     return [...said, end === 'running' ? '' : `The conversation is ${end}.`].filter(Boolean).join('\n')
@@ -172,27 +175,41 @@ class TerminalChat {
 
   #step(): string {
     const { step, events, timers, now } = viewOf(this.#line, [this.#line])
-    const due = timers.map(({ name, at }) => `  timer ${name}: ${new Date(at).toISOString()}`)
+    const due = timers.map(({ name, at }) => `  timer ${name}: ${timeOf(at)}`)
     const taken = events.map(({ name, byUser }) => `  event ${name}${byUser ? ' (by the user)' : ''}`)
-    return [step || 'No step yet.', ...taken, ...due, `  time ${new Date(now).toISOString()}`].join('\n')
+    return [step || 'No step yet.', ...taken, ...due, `  time ${timeOf(now)}`].join('\n')
   }
 
   #back(turns: number): string {
-    const left = this.#line.turns.length - turns
-    if (!(turns > 0 && left >= 0)) throw new Error(`There are ${this.#line.turns.length} turns to go back.`)
+    const { length } = this.#line.turns
+    const left = length - turns
+    if (!(turns > 0 && left >= 0)) {
+      throw new Error(length === 1 ? 'There is 1 turn to go back.' : `There are ${length} turns to go back.`)
+    }
     this.#line = this.#studio.fork(this.#line, left)
     const last = this.#line.turns.at(-1)
-    return last === undefined ? 'Back at the beginning.' : `Back after turn ${left}: ${last.reply}`
+    if (last === undefined) return 'Back at the beginning.'
+    return [`Back after turn ${left}: ${replyOf(last)}`, ...partLines(last.parts ?? [])].join('\n')
   }
 
   #event(rest: string): Said {
     const [, name = '', json = ''] = /^(\S+)\s*(.*)$/s.exec(rest) ?? []
+    if (name === '') return this.#events()
     try {
       const payload = json === '' ? {} : { payload: JSON.parse(json) as JsonValue }
-      return this.#turn((line) => line.sendEvent({ name, ...payload }))
+      return this.#turn(async (line) => {
+        const problem = await line.sendEvent({ name, ...payload })
+        const isUnknown = problem?.includes('does not take the event')
+        return isUnknown ? `The event '${name}' is not taken now. ${this.#events()}` : problem
+      })
     } catch (error) {
       return `The payload is not JSON: ${textOf(error)}`
     }
+  }
+
+  #events(): string {
+    const names = viewOf(this.#line, [this.#line]).events.map(({ name }) => name)
+    return names.length === 0 ? 'There is no event to send.' : `Events: ${names.join(', ')}`
   }
 
   #save(rest: string): string {
@@ -200,6 +217,14 @@ class TerminalChat {
     const name = title || this.#line.stored.flow
     return this.#studio.save(this.#line, scenario === undefined ? 'test' : 'scenario', name).join('\n')
   }
+}
+
+function replyOf({ reply, contentType, encoding }: TurnView): string {
+  return encoding === undefined ? reply : `[${contentType}]`
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
 }
 
 function textOf(error: unknown): string {

@@ -31,6 +31,9 @@ class Echo extends LogicStep {
   run({ message }) {
     this.state.turns++
     if (message === 'environment') return reply(Object.keys(process.env).filter((name) => /TURNKEEPER/.test(name)).join() || 'none')
+    if (message === 'crash') return new Promise(() => setImmediate(() => { throw new Error('It crashed.') }))
+    if (message === 'exit') process.exit(3)
+    if (message === 'kill') process.kill(process.pid, 'SIGKILL')
     if (message === 'secret') return reply('It is ' + process.env.MY_API_KEY)
     return reply([word, json.word, this.state.turns, message].join(' '))
   }
@@ -291,6 +294,42 @@ describe('turnkeeper studio', () => {
     expect(await page.say(line, 'Hello')).toEqual(['Mended and 1 Hello'])
   })
 
+  test('starts another process at once after one that has served and ends by itself', async () => {
+    const page = await studio()
+    const { line } = await page.call('begin', { flow: 'Chat' })
+    expect(await page.say(line, 'Hello')).toEqual(['One and 1 Hello'])
+    const from = page.command.output.length
+    for (const message of ['crash', 'exit', 'kill']) {
+      await page.after(() => void page.call('send', { line, text: message }).catch(() => undefined))
+    }
+    expect(page.command.output.slice(from).replaceAll(/in \d+\.$/gm, 'in it.')).toBe(
+      ['exit code 1', 'exit code 3', 'SIGKILL']
+        .map((how) => `The process of the flows has ended (${how}): it starts again.\nThe flows run in it.\n`)
+        .join(''),
+    )
+    expect(page.command.errors).toContain('Error: It crashed.')
+    expect(await page.say(line, 'Hello?')).toEqual(['One and 1 Hello', 'One and 2 Hello?'])
+    await page.after(() => replace('word.js', "export const word = 'Two'"))
+    expect(await page.say(line, 'Hm')).toEqual(['One and 2 Hello?', 'Two and 3 Hm'])
+  })
+
+  test('passes over what the flows send to their parent process', async () => {
+    const sent = `null, 'text', 1, [null], { 'watch:import': 'file:', port: undefined }, { 'watch:require': [1, {}] }`
+    write({ 'word.js': `export const word = 'One'\nfor (const one of [${sent}]) process.send(one)` })
+    const page = await studio()
+    const { line } = await page.call('begin', { flow: 'Chat' })
+    expect(await page.say(line, 'Hello')).toEqual(['One and 1 Hello'])
+    expect(page.command.errors).toBe('')
+  })
+
+  test('watches the module of the flows, though Node.js reports no file', async () => {
+    write({ 'quiet.mjs': 'delete process.env.WATCH_REPORT_DEPENDENCIES' })
+    const page = await studio([], { NODE_OPTIONS: '--import ./quiet.mjs' })
+    await page.after(() => replace('flows.js', flows.replace('json.word,', "'changed',")))
+    const { line } = await page.call('begin', { flow: 'Chat' })
+    expect(await page.say(line, 'Hello')).toEqual(['One changed 1 Hello'])
+  })
+
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('ends all its processes with %s', async (signal) => {
     const { command } = await studio()
     const [, pid] = await command.printed(/The flows run in (\d+)/)
@@ -361,10 +400,12 @@ describe('turnkeeper studio', () => {
     expect(files(elsewhere)).toEqual(['.gitignore', 'lines', 'lines/chat-1.json'])
   })
 
-  test('says so if it cannot write', async () => {
+  test('says so if it cannot write, and goes on', async () => {
     symlinkSync('gone', join(folder, 'link'))
     const page = await studio(['--folder', 'link'])
-    expect((await page.call('begin', { flow: 'Chat' })).problem).toMatch(/^E[A-Z]+: .*link/)
+    const { line } = await page.call('begin', { flow: 'Chat' })
+    await page.command.printed(/^The line chat-1 is not written\. E[A-Z]+: .*link/m)
+    expect(await page.say(line, 'Hello')).toEqual(['One and 1 Hello'])
   })
 
   test('serves on the port that is asked for, and says so if it is taken', async () => {
@@ -372,10 +413,7 @@ describe('turnkeeper studio', () => {
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
     const refused = await run('studio', './flows.js', '--port', String(port))
-    expect(refused).toMatchObject({
-      code: 2,
-      errors: expect.stringContaining(`address already in use 127.0.0.1:${port}`),
-    })
+    expect(refused).toMatchObject({ code: 2, errors: `Port ${port} is taken: choose another with --port.\n` })
     other.close()
     await once(other, 'close')
     const page = await studio(['--port', String(port)])
@@ -394,7 +432,11 @@ describe('turnkeeper studio', () => {
       ['./word.js'],
       'The flows module <folder>/word.js must export a class that extends Flow',
     ],
-    ['a folder that is a file', ['./flows.js', '--folder', './word.js'], 'ENOTDIR: not a directory, '],
+    [
+      'a folder that is a file',
+      ['./flows.js', '--folder', './word.js'],
+      'The studio writes to the folder <folder>/word.js, which is a file or a link.',
+    ],
     ['code that does not load at the start', ['./broken.js'], 'The flows module <folder>/broken.js cannot be loaded'],
   ])('refuses %s', async (_what, words, text) => {
     write({ 'broken.js': 'export const = 1' })
@@ -459,7 +501,12 @@ describe('turnkeeper chat', () => {
     ['none of several flows', ['./flows.js'], {}, 'Name one of the flows with --flow: Chat, Talk.'],
     ['a flow that is not there', ['./flows.js', '--flow=No'], {}, "There is no flow 'No': name one of Chat, Talk."],
     ['production', ['./flows.js', '--flow=Chat'], { NODE_ENV: 'production' }, 'The studio is for development'],
-    ['a folder that is a file', ['./flows.js', '--flow=Chat', '--folder=word.js'], {}, 'E'],
+    [
+      'a folder that is a file',
+      ['./flows.js', '--flow=Chat', '--folder=word.js'],
+      {},
+      'The studio writes to the folder',
+    ],
     ['no module', [], {}, 'Name one module that exports flows.'],
   ])('refuses %s', async (_what, words, environment, text) => {
     const { code, output, errors } = await chat(words, 'Hello\n', environment)

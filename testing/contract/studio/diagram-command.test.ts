@@ -186,7 +186,13 @@ describe('turnkeeper diagram --check', () => {
     expect(turnkeeper(...words)).toMatchObject({
       code: 1,
       errors: expect.stringContaining(
-        'There is no my docs/new.mmd.\nTo renew it: npx turnkeeper diagram order.mjs --session one.json > "my docs/new.mmd"\n',
+        'There is no my docs/new.mmd.\nTo create it: npx turnkeeper diagram order.mjs --session one.json > "my docs/new.mmd"\n',
+      ),
+    })
+    expect(turnkeeper('diagram', 'order.mjs', '--check', 'new.md')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(
+        'There is no new.md.\nCreate it with a mermaid block that has what this prints: npx turnkeeper diagram order.mjs\n',
       ),
     })
   })

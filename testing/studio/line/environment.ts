@@ -7,7 +7,7 @@ export function refuseProduction(): void {
   throw invalidInput('The studio is for development, and NODE_ENV is production. It shows everything to its user.')
 }
 
-const secretName = /key|token|secret|pass|pwd|credential|auth|private|_pat$|dsn/i
+const secretName = /key|token|secret|pass|(?<!^(?:old)?)pwd|credential|auth|private|_pat$|dsn/i
 const secretUrl = /^[a-z+]+:\/\/[^/]*@/i
 
 /** JSON in whose texts the secrets of the environment stand as their names, wherever they come from. */

@@ -42,16 +42,14 @@ export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEng
   const watched = (provider: ModelProviderAdapter): ModelProviderAdapter =>
     watchProvider(provider, new ReadingGate(), (call, event) => event === 'asked' && recorder.addModelCall(call))
   const model = script === undefined ? undefined : new ScriptedModel(restOf(script, turns), { clock })
-  const known = new Set(providers.map(({ provider }) => provider))
   const answerFor = (provider: string): void => {
-    if (known.has(provider)) return
-    known.add(provider)
     const resolve = (): RuntimeModel => {
       if (model !== undefined) return model
       throw new Error(
         `The set-up has neither a script nor the provider '${provider}'. Export one from the module of the flows: export default { flow, script: () => 'Hello!' }, or { flow, providers: [...] }.`,
       )
     }
+    // One of the set-up stays.
     engine.registerProvider(watched({ provider, resolve }))
   }
   const engine = new FlowEngine({

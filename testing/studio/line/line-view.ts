@@ -41,8 +41,8 @@ export function viewOf(line: StudioLine, lines: readonly StudioLine[]): LineView
 export function detailOf({ turns }: StudioLine, number: number): TurnDetail {
   const turn = turns[number - 1]
   if (turn === undefined) throw invalidInput(`There is no turn ${number}.`)
-  const before = turns.slice(0, number - 1).findLast(({ document }) => document !== undefined)?.document
-  const { document: after = before, ...shown } = turn
+  const before = turns[number - 2]?.document
+  const { document: after, ...shown } = turn
   const frames = (after?.flow.frames ?? []) as readonly JsonValue[]
   return {
     ...shown,

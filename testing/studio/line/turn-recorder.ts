@@ -28,6 +28,8 @@ export class TurnRecorder {
   readonly #receiver: TurnReceiver
   /** The call that waits for its `model:end`. */
   #logged: LoggedCall | undefined
+  /** The model that the engine asks now. */
+  #asked = { provider: '', model: '' }
   #turn: OpenTurn | undefined
   /** Of the last turn: a summary is asked for after its end. */
   #models: OpenTurn['models'] | undefined
@@ -79,15 +81,12 @@ export class TurnRecorder {
     // A step that calls is not left.
     engine.on('step:enter', ({ step }) => this.#pass(step, this.#hasLeft ? 0 : 1))
     engine.on('step:resume', ({ step }) => this.#pass(step, this.#hasLeft ? -1 : 0))
-    engine.on('model:end', ({ provider, model, inputTokens, outputTokens, cost, durationMs }) => {
-      const { request, response } = this.#logged ?? {}
-      this.#logged = undefined
-      if (request === undefined) return
-      const { system, messages, tools, origin } = request
-      const asked = { provider, model, step: origin.stepId, ...(system !== undefined && { system }), messages, tools }
-      const used = { inputTokens, outputTokens, durationMs, ...(cost !== undefined && { cost }) }
-      this.#models?.push({ ...asked, ...(response && { answer: response.parts }), ...used })
+    engine.on('model:start', ({ provider, model }) => {
+      this.#asked = { provider, model }
     })
+    engine.on('model:end', ({ inputTokens, outputTokens, cost, durationMs }) =>
+      this.#endModelCall({ inputTokens, outputTokens, durationMs, ...(cost !== undefined && { cost }) }),
+    )
     engine.on('turn:content', ({ entry }) => this.#content(entry))
     engine.on('turn:error', ({ error }) => {
       if (this.#turn === undefined) return
@@ -126,9 +125,20 @@ export class TurnRecorder {
     else if (message !== text) turn.input = { ...turn.input, text: message, isHidden: true }
   }
 
+  #endModelCall(used: Partial<ModelCall> = {}): void {
+    const { request, response } = this.#logged ?? {}
+    this.#logged = undefined
+    if (request === undefined) return
+    const { system, messages, tools, origin } = request
+    const asked = { ...this.#asked, step: origin.stepId, ...(system !== undefined && { system }), messages, tools }
+    this.#models?.push({ ...asked, ...(response && { answer: response.parts }), ...used })
+  }
+
   #end(): void {
     const turn = this.#turn
     if (turn === undefined) return
+    // A call that ignores that its turn was stopped has no end.
+    this.#endModelCall()
     this.#turn = undefined
     // An event that was not taken changes nothing, and is no turn.
     const { code = '' } = turn.error ?? {}
