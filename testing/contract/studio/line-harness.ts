@@ -3,7 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect } from 'vitest'
-import { Flow, type FlowConstructor, type FlowEvent, LogicStep, Step } from '../../../src/index.js'
+import {
+  Flow,
+  type FlowConstructor,
+  type FlowEvent,
+  LogicStep,
+  Step,
+  type StepConstructor,
+} from '../../../src/index.js'
 import type { StudioLine } from '../../studio/line/line.js'
 import { Studio, type StudioOptions } from '../../studio/studio.js'
 import type { OnlyRun, OnlyStep } from '../engine-harness.js'
@@ -63,7 +70,7 @@ export class Talk extends Flow {
   override model() {
     return { provider: 'any', name: 'small' }
   }
-  override steps() {
+  override steps(): readonly StepConstructor[] {
     return [Ask]
   }
 }

@@ -135,7 +135,7 @@ test.for([
   context.onTestFinished(() => studio.close())
   const { page, say, reads, wrong } = await openStudio(context, studio, { width, scheme })
   await page.setViewportSize({ width, height })
-  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByText('Say something to begin.').waitFor()
   await say('A table for two on Friday, please.')
   await reads('These times are free')
   await page.getByRole('button', { name: '19:30' }).click()

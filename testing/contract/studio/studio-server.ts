@@ -20,8 +20,8 @@ const { buildStudioPage } = (await import(
 /** The page as the build writes it. */
 export const pageText: string = await buildStudioPage()
 
-/** What takes the place of a route's answer; `undefined` for the studio's own. */
-export type Answers = Readonly<Record<string, () => unknown>>
+/** What takes the place of a route's answer, by what the page sent; `undefined` for the studio's own. */
+export type Answers = Readonly<Record<string, (given: { readonly turn?: number }) => unknown>>
 
 export interface StudioServer {
   readonly origin: string
@@ -50,11 +50,11 @@ export async function serveStudio(answers: Answers = {}): Promise<StudioServer> 
     })
   let handler = start()
   const { token } = handler
-  const listener = toNodeListener((request: Request) => {
+  const listener = toNodeListener(async (request: Request) => {
     const answer = answers[new URL(request.url).pathname.slice('/api/'.length)]
-    const given = answer?.()
+    const given = await answer?.(await request.clone().json())
     if (given === undefined) return handler.fetch(request)
-    return Promise.resolve(given instanceof Response ? given : Response.json(given))
+    return given instanceof Response ? given : Response.json(given)
   })
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -65,6 +65,7 @@ export async function serveStudio(answers: Answers = {}): Promise<StudioServer> 
     folder,
     async restart() {
       await handler.close()
+      server.closeAllConnections()
       handler = start(token)
     },
     async close() {

@@ -40,10 +40,14 @@ export function json(value: unknown, isWhole = false): VNode {
 }
 
 const units = { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' } as const
-const timeFormat = new Intl.DateTimeFormat(undefined, units)
 
 /** A time, given in milliseconds since the epoch. */
 export function timeOf(ms: number): VNode {
-  const dateTime = new Date(ms).toISOString()
-  return tag('time', { dateTime, title: dateTime }, timeFormat.format(ms))
+  const date = new Date(ms)
+  const year = date.getFullYear() === new Date().getFullYear() ? {} : ({ year: 'numeric' } as const)
+  const dateTime = date.toISOString()
+  return tag('time', { dateTime, title: dateTime }, date.toLocaleString(undefined, { ...units, ...year }))
 }
+
+/** `1 turn`, `2 turns`. */
+export const count = (number: number, thing: string): string => `${number} ${thing}${number === 1 ? '' : 's'}`

@@ -1,26 +1,34 @@
 /** The inspector: everything that a turn did, from its record. */
 import type { ComponentChildren, VNode } from 'preact'
-import type { DocumentChange, EffectCall, LineView, ModelCall, TurnDetail } from '../api/types.js'
-import { e, fold, json, tag, timeOf } from './element.js'
+import type { DocumentChange, EffectCall, ModelCall, StoredTurn, TurnDetail } from '../api/types.js'
+import { count, e, fold, json, tag, timeOf } from './element.js'
 import { failureOf } from './parts.js'
 
-export function inspectorOf({ timers }: LineView, detail: TurnDetail | undefined): VNode {
+type Frame = NonNullable<NonNullable<StoredTurn['document']>['flow']['frames']>[number]
+
+export function inspectorOf(detail: (TurnDetail & { readonly turn: number }) | undefined): VNode {
   if (detail === undefined) return e('p.empty', 'A turn shows here what it did.')
-  const { at, path, changes, models, calls, frames, usage, error } = detail
-  const waiting = timers.map((timer) => e('p', e('code', timer.name), ` of ${timer.step}: `, timeOf(timer.at)))
+  const { turn, at, path, changes, models, calls, frames, usage, error } = detail
   const sections = [
     ...(error === undefined ? [] : [section('Error', [failureOf(error)])]),
     section('What changed', changes.map(changeOf)),
     section('Model calls', models.map(modelOf)),
     section('Tools and effects', calls.map(callOf)),
-    section('Frames and timers', [...waiting, ...frames.map((frame) => e('div.part', json(frame, true)))]),
-    section('Usage of the session', usage ? [json(usage, true)] : []),
+    section('Open calls and timers', (frames as unknown as readonly Frame[]).flatMap(waitingIn)),
+    section('Usage of the session', usage ? [usageText(usage)] : []),
   ]
-  return e(
-    'div.inspector',
-    e('p.note', timeOf(at), ' · ', path.map(({ step }) => step).join(' → ') || 'no step'),
-    sections,
-  )
+  const steps = path.map(({ step }) => step).join(' → ') || 'no step'
+  return e('div.inspector', e('p.note', `Turn ${turn} · `, timeOf(at), ` · ${steps}`), sections)
+}
+
+function waitingIn({ step, called, timers = [] }: Frame): VNode[] {
+  const waiting = timers.map(({ name, at }) => e('p', e('code', name), ` of ${step}: `, timeOf(Date.parse(at))))
+  return called === undefined ? waiting : [e('p', 'Call of ', e('code', called), `, which is in ${step}`), ...waiting]
+}
+
+function usageText({ inputTokens, outputTokens, modelCalls, cost }: NonNullable<TurnDetail['usage']>): string {
+  const price = cost === undefined ? '' : `, cost ${cost}`
+  return `${count(inputTokens, 'token')} in, ${outputTokens} out, ${count(modelCalls, 'model call')}${price}`
 }
 
 function section(title: string, content: readonly ComponentChildren[]): VNode {
@@ -28,24 +36,21 @@ function section(title: string, content: readonly ComponentChildren[]): VNode {
   return fold('section', count > 0, [e('h2', title), e('span.note', count === 1 ? '' : count)], ...content)
 }
 
-const signs = { added: '+', removed: '−', changed: '~' }
+const signs = { added: '+ ', removed: '− ', changed: '' }
 
 function changeOf({ key, kind, before, after, children }: DocumentChange): VNode {
-  const name = tag('span', { class: kind }, `${signs[kind]} ${key}`)
+  const name = tag('span', { class: kind }, `${signs[kind]}${key}`)
   if (children !== undefined) return fold('change', true, name, ...children.map(changeOf))
   const values = [before, after].filter((value) => value !== undefined)
-  return e(
-    'div.change',
-    name,
-    values.map((value, index) => [index === 0 ? ': ' : ' → ', json(value)]),
-  )
+  const shown = values.map((value, index) => [index === 0 ? ': ' : ' → ', json(value)])
+  return e('div.change', name, shown)
 }
 
 const ms = (duration: number): string => `${Math.round(duration)} ms`
 
 function modelOf({ provider, model, step, ...call }: ModelCall): VNode {
   const { inputTokens, outputTokens = 0, cost, durationMs } = call
-  const tokens = inputTokens !== undefined && `${inputTokens} → ${outputTokens} tokens`
+  const tokens = inputTokens !== undefined && `${count(inputTokens, 'token')} in, ${outputTokens} out`
   const facts = [tokens, cost !== undefined && `cost ${cost}`, durationMs !== undefined && ms(durationMs)]
   const summary = [e('code', `${provider}/${model}`), ` in ${step} `, e('span.note', facts.filter(Boolean).join(' · '))]
   const system = call.system !== undefined && said('system prompt', [{ text: call.system }])
@@ -63,9 +68,11 @@ function said(role: string, parts: readonly unknown[]): VNode {
   return e('div.part', e('span.who', role), elements)
 }
 
-function callOf({ kind, name, input, result, error, durationMs, isRecorded }: EffectCall): VNode {
-  const how = e('span.note', kind === 'tool' ? ' tool, ' : ' turn.once, ', isRecorded ? 'recorded' : ms(durationMs))
+function callOf({ kind, name, input, result, error, durationMs, ...call }: EffectCall): VNode {
+  const end = call.isOpen ? 'did not end' : call.isRecorded ? 'recorded' : ms(durationMs)
+  const how = e('span.note', kind === 'tool' ? ' tool, ' : ' turn.once, ', end)
   const given = input !== undefined && e('div', json(input))
-  const got = result !== undefined && e('div', '→ ', json(result))
+  const nothing = call.mustRun ? 'it changed the session, or moved on' : 'nothing'
+  const got = !call.isOpen && error === undefined && e('div', '→ ', result === undefined ? nothing : json(result))
   return e('div.call', e('code', name), how, given, got, error !== undefined && e('p.problem', error))
 }

@@ -1,95 +1,95 @@
-/** The studio's page: its head, and below it three columns on a wide screen or three tabs on a narrow one. */
+/** The studio's page: its head, and below it three columns on a wide screen or one of them on a narrow one. */
 import { h, render, type VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { LineSummary, LineView } from '../api/types.js'
-import { Conversation } from './conversation.js'
-import { button, e, fold, form, row, tag, timeOf } from './element.js'
+import { Conversation, isClosed } from './conversation.js'
+import { button, count, e, fold, form, row, tag, timeOf } from './element.js'
 import { inspectorOf } from './inspector.js'
 import { FlowMap } from './map.js'
 import { act, open, start, studio, update } from './studio.js'
 
 const narrow = matchMedia('(max-width: 1000px)')
 const panes = ['Conversation', 'Map', 'Inspector']
-const hourMs = 3_600_000
+const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }
+const down = 'The flow does not answer. Its code may not load: see the terminal.'
 const refused = 'This address has no valid token. Open the whole address that the studio printed when it started.'
 
 function App(): VNode {
   const [isNarrow, setNarrow] = useState(narrow.matches)
   const [shown, setShown] = useState(0)
   useEffect(() => narrow.addEventListener('change', () => setNarrow(narrow.matches)), [])
-  const { line, connection, notice, selected, detail } = studio
+  const { line, connection, notice, problem, selected, detail } = studio
   if (connection === 'refused') return e('main.refused', e('h1', 'Turnkeeper studio'), e('p', refused))
   const contents = line && [
     h(Conversation, { key: line.id, line }),
     line.map.steps.length > 0 ? h(FlowMap, { line }) : e('p.empty', 'The flow of this session is not here.'),
-    tag('div', { key: `${line.id} ${selected}` }, inspectorOf(line, detail)),
+    tag('div', { key: `${line.id} ${selected}` }, inspectorOf(detail)),
   ]
   const paneOf = (name: string, index: number): VNode => {
-    const role = isNarrow ? { role: 'tabpanel', hidden: index !== shown } : {}
     const content = contents?.[index] ?? (index === 0 && e('p.empty', 'Begin with "New conversation".'))
-    return tag('section.pane', { id: name, 'aria-label': name, ...role }, content)
+    return tag('section.pane', { id: name, 'aria-label': name, hidden: isNarrow && index !== shown }, content)
   }
-  const news = tag('p.notice', { role: 'status' }, connection === 'restarting' ? 'The flow restarts.' : notice)
-  return e('div.studio', head(isNarrow), news, e('main', isNarrow && tabs(shown, setShown), ...panes.map(paneOf)))
-}
-
-/** The arrow keys move from tab to tab. */
-function tabs(shown: number, show: (index: number) => void): VNode {
-  const onKeyDown = ({ key, currentTarget }: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: panes.length - 1 }[key]
-    if (step === undefined) return
-    const next = (shown + step) % panes.length
-    show(next)
-    ;(currentTarget as HTMLElement).querySelectorAll('button')[next]?.focus()
-  }
-  const tabOf = (name: string, index: number): VNode => {
-    const states = { 'aria-selected': index === shown, tabIndex: index === shown ? 0 : -1 }
-    return button(name, () => show(index), { role: 'tab', 'aria-controls': name, ...states })
-  }
-  return tag('div.tabs', { role: 'tablist', 'aria-label': 'Panes', onKeyDown }, ...panes.map(tabOf))
+  const wrong = connection === 'down' ? down : problem
+  const news = connection === 'restarting' ? 'The flow restarts.' : notice
+  const notices = tag('p.notice', { role: 'status' }, wrong === '' ? news : e('span.problem', wrong))
+  const tabs = panes.map((name, index) => button(name, () => setShown(index), { 'aria-pressed': index === shown }))
+  return e('div.studio', head(isNarrow), notices, e('main', isNarrow && e('div.tabs', tabs), panes.map(paneOf)))
 }
 
 function head(isNarrow: boolean): VNode {
-  const { line, flows, lines, current } = studio
-  const begin = (fields: FormData): Promise<string> => act('begin', { flow: String(fields.get('flow')) })
+  const { line, flows, lines, current, connection } = studio
+  const begin = (fields: FormData): Promise<string> => act('begin', { flow: String(fields.get('flow') ?? flows[0]) })
   const flow = tag('select', { name: 'flow', 'aria-label': 'Flow' }, ...flows.map((name) => e('option', name)))
-  const beginForm = form('row', begin, flow, e('button', 'New conversation'))
+  const beginForm = form('row', begin, flows.length > 1 && flow, e('button', 'New conversation'))
   const onChange = ({ currentTarget }: Event): void => open((currentTarget as HTMLSelectElement).value)
-  const options = lines.map((each, index) => tag('option', { value: each.id }, lineName(each, index)))
+  const options = lines.map((each) => tag('option', { value: each.id }, lineName(each)))
   const choice = tag('select', { 'aria-label': 'Conversation', value: current, onChange }, ...options)
-  const more = [line && !line.isReadOnly && [clockOf(line), saveOf(line.id)], openOf()]
-  const rest = isNarrow ? fold('more', false, 'Time and files', more) : more
-  return e('header', e('h1', 'Turnkeeper studio'), beginForm, lines.length > 0 && choice, rest)
+  const own = line && !line.isReadOnly
+  const more = [own && clockOf(line), openOf(), own && saveOf(line.id)]
+  const rest = isNarrow ? fold('more', false, 'Time, save, open…', row(more)) : more
+  const controls = [beginForm, lines.length > 0 && choice, rest]
+  return e('header', e('h1', 'Turnkeeper studio'), tag('div.row', { inert: connection === 'down' }, controls))
 }
 
-function lineName({ flow, turns, parent, isReadOnly }: LineSummary, index: number): string {
-  const number = studio.lines.findIndex(({ id }) => id === parent?.line) + 1
-  const origin = parent ? `, fork of ${number || parent.line} after turn ${parent.turn}` : ''
-  return `${index + 1}: ${flow}${origin}, ${turns} ${turns === 1 ? 'turn' : 'turns'}${isReadOnly ? ', read-only' : ''}`
+function lineName({ id, turns, parent, isReadOnly }: LineSummary): string {
+  const origin =
+    parent && `fork of ${parent.line} ${parent.turn === 0 ? 'from the start' : `after turn ${parent.turn}`}`
+  const { line } = studio
+  const length = line?.id === id ? line.history.length : turns
+  return [id, count(length, 'turn'), origin, isReadOnly && 'read-only'].filter(Boolean).join(', ')
 }
 
-function clockOf({ id, now, timers, isBusy }: LineView): VNode {
-  const [next] = [...timers].sort((one, other) => one.at - other.at)
-  const advance = (label: string, body: { ms?: number }, isOff = false): VNode =>
-    button(label, () => act('advance', { line: id, ...body }), { disabled: isBusy || isOff })
-  const moves = [advance('In an hour', { ms: hourMs }), advance('A week later', { ms: 7 * 24 * hourMs })]
-  const timer = next && e('span.note', next.name, ', ', timeOf(next.at))
-  return row(timeOf(now), moves, advance('Next timer', {}, next === undefined), timer)
+function clockOf(line: LineView): VNode {
+  const { id, now, timers } = line
+  const disabled = isClosed(line)
+  const advance = (ms?: number): Promise<string> => act('advance', { line: id, ...(ms !== undefined && { ms }) })
+  const move = (fields: FormData): Promise<string> => {
+    const text = String(fields.get('time'))
+    return advance(Number.parseFloat(text) * Number(unitMs[text.at(-1) ?? '']))
+  }
+  const amount = { pattern: '\\d+ *[smhdw]', placeholder: '2h, 30m, 5d', size: 9, required: true, disabled }
+  const moves = [
+    button('1 hour', () => advance(unitMs.h), { disabled }),
+    button('1 week', () => advance(unitMs.w), { disabled }),
+    button('next timer', () => advance(), { disabled: disabled || timers.length === 0, title: timers[0]?.name }),
+    form('row', move, tag('input', { name: 'time', 'aria-label': 'Another time', ...amount })),
+  ]
+  return row(timeOf(now), e('span.note', 'Move the time:'), moves)
 }
 
 function saveOf(line: string): VNode {
   const save = (fields: FormData): Promise<string> =>
     act('save', { line, as: fields.get('as') as 'test' | 'scenario', name: String(fields.get('name')) })
   const kinds = ['test', 'scenario'].map((kind) => tag('option', { value: kind }, `As a ${kind}`))
-  const name = e('label', 'Name ', tag('input', { name: 'name', required: true, maxLength: 60 }))
   const as = tag('select', { name: 'as', 'aria-label': 'Save as' }, ...kinds)
-  return fold('menu', false, 'Save…', form('panel', save, as, name, e('button.primary', 'Save')))
+  const name = tag('input', { name: 'name', 'aria-label': 'Name', placeholder: 'Name', required: true, maxLength: 60 })
+  return fold('menu', false, 'Save…', form('row', save, as, name, e('button.primary', 'Save')))
 }
 
 function openOf(): VNode {
   const onChange = ({ currentTarget }: Event): void => {
     const input = currentTarget as HTMLInputElement
-    const refuse = (): void => update({ notice: 'The file is not valid JSON.' })
+    const refuse = (): void => update({ problem: 'The file is not valid JSON.' })
     void new Response(input.files?.[0]).json().then((document) => act('open', { document }), refuse)
     input.value = ''
   }

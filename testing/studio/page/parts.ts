@@ -9,10 +9,11 @@ import type { TurnInput, TurnView } from '../api/types.js'
 import { e, json, tag } from './element.js'
 import { send } from './studio.js'
 
-/** Elements that are built without preact. They stay until the key of this component changes. */
-export function Built({ build }: { build: () => HTMLElement[] }): VNode {
+/** Elements that are built without preact. They stay until the key of this component changes; `isOff` disables them. */
+export function Built({ build, isOff = false }: { build: () => HTMLElement[]; isOff?: boolean }): VNode {
   const place = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => place.current?.replaceChildren(...build()), [])
+  useLayoutEffect(() => void place.current?.querySelector('fieldset')?.toggleAttribute('disabled', isOff), [isOff])
   return tag('div', { ref: place })
 }
 
@@ -24,26 +25,21 @@ export function inputOf({ text, choice, attachments = [], event, sender = 'user'
     return part.data === undefined ? e('p.text', part.url) : bytesOf(part.mediaType, part.data, name)
   })
   const head = e('span.who', who, choice && ' pressed', event && [' sent the event ', e('code', event.name)])
-  return e(
-    'div.said',
-    head,
-    text !== '' && e('p.text', text),
-    event?.payload !== undefined && json(event.payload),
-    files,
-  )
+  const payload = event?.payload !== undefined && json(event.payload)
+  return e('div.said', head, text !== '' && e('p.text', text), payload, files)
 }
 
-/** What the flow answered. */
-export function replyOf(turn: TurnView): VNode {
+/** What the flow answered; `closed` names the parts that cannot be used. */
+export function replyOf(turn: TurnView, closed: { readonly choices: boolean; readonly form: boolean }): VNode {
   const { number = 0, parts = [], error, reply } = turn
   const answers = {
     choose: (text: string, choice: NonNullable<TurnInput['choice']>) => void send({ text, choice }),
-    fillIn: (name: string, payload: object) => send({ text: '', event: { name, payload: payload as never } }),
+    fillIn: (name: string, payload: object) => send({ text: '', event: { name, payload: payload as never } }, true),
   }
   const elements = parts.map((part) => {
     if (part.type === 'custom') return e('div.part', part.name, ' ', json(part.data, true))
     const build = (): HTMLElement[] => elementsOf(Object.assign({ turn: number }, part), answers)
-    return h(Built, { key: JSON.stringify(part), build })
+    return h(Built, { key: JSON.stringify(part), build, isOff: part.type in closed && closed[part.type as 'form'] })
   })
   return e('div.reply', reply !== error?.text && bodyOf(turn), elements, error && failureOf(error))
 }

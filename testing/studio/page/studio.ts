@@ -1,17 +1,19 @@
 /** What the page knows, and how it calls the server: JSON both ways, with the token in the fragment of its address. */
 import type { LineSummary, LineView, StudioRoutes, StudioUpdate, TurnDetail, TurnInput } from '../api/types.js'
 
-const ended = { pending: undefined as TurnInput | undefined, text: '', tools: [] as readonly string[] }
-const unread = { line: undefined as LineView | undefined, detail: undefined as TurnDetail | undefined, selected: 0 }
+const ended = { text: '', tools: [] as readonly string[] }
+type Detail = TurnDetail & { readonly turn: number }
+const unread = { line: undefined as LineView | undefined, detail: undefined as Detail | undefined, selected: 0 }
 const none = { ...unread, ...ended }
 
 /**
- * What the page shows: the line `current`, in it the turn under way (`pending`, its `text` and `tools`), and of the turn
+ * What the page shows: the line `current`, in it `text` and `tools` of the turn under way, and of the turn
  * `selected`, counted from 1 (0: the newest), its `detail`. Another `run` means that the code was loaded again.
  */
 export const studio = {
-  connection: 'connecting' as '' | 'connecting' | 'restarting' | 'refused',
+  connection: 'connecting' as '' | 'connecting' | 'restarting' | 'down' | 'refused',
   notice: '',
+  problem: '',
   flows: [] as readonly string[],
   lines: [] as readonly LineSummary[],
   run: '',
@@ -28,12 +30,16 @@ export function update(changes: Partial<typeof studio>): void {
 /** Draws with each change, and follows the server. Connects again whenever its process has restarted. */
 export async function start(drawAll: () => void): Promise<void> {
   draw = drawAll
-  for (;;) {
+  for (let tries = 1; ; tries++) {
     const response = await post('updates', {}).catch(() => undefined)
     if (response?.status === 401) return update({ connection: 'refused' })
-    // A connection that breaks is what a restart looks like.
-    if (response?.body) await readLines(response.body).catch(() => undefined)
-    update({ connection: 'restarting' })
+    if (response?.ok && response.body) {
+      tries = 1
+      // A connection that breaks is what a restart looks like.
+      await readLines(response.body).catch(() => undefined)
+    }
+    // After two seconds.
+    update({ connection: tries > 7 ? 'down' : 'restarting' })
     await new Promise((resolve) => setTimeout(resolve, 300))
   }
 }
@@ -66,6 +72,8 @@ function receiveLines({ flows, lines, run }: Extract<StudioUpdate, { type: 'line
   const isKnown = lines.some(({ id }) => id === studio.current)
   const opened = isKnown ? {} : { current: lines.at(-1)?.id ?? '', ...none }
   void show({ connection: '', flows, lines, run, notice, ...opened })
+  const [flow, another] = flows
+  if (lines.length === 0 && flow !== undefined && another === undefined) void act('begin', { flow })
 }
 
 /** Calls a route. A refusal has a `problem`, too. */
@@ -77,34 +85,47 @@ async function call<Name extends keyof StudioRoutes>(name: Name, body: StudioRou
   return answer as StudioRoutes[Name][1] & { readonly problem?: string }
 }
 
-/** Calls a route, and shows what came of it. Resolves to the problem; empty if there is none. */
-export async function act<Name extends keyof StudioRoutes>(name: Name, body: StudioRoutes[Name][0]): Promise<string> {
-  update({ notice: '' })
+/** Calls a route, and shows what came of it. Resolves to the problem, which it does not show if a form does. */
+export async function act<Name extends keyof StudioRoutes>(name: Name, body: StudioRoutes[Name][0], isForm = false) {
+  update({ notice: '', problem: '' })
   const answer: { problem?: string; line?: string; files?: readonly string[] } = await call(name, body)
   const { problem = '', line, files } = answer
-  update({ notice: files === undefined ? problem : `Written: ${files.join(', ')}` })
+  if (!isForm) update({ problem, notice: files === undefined ? '' : writtenText(files) })
   if (line !== undefined) open(line)
   return problem
 }
 
-export function send(input: TurnInput): Promise<string> {
-  update({ pending: input, selected: 0 })
-  return act('send', { line: studio.current, ...input })
+function writtenText(files: readonly string[]): string {
+  const scenario = files.find((file) => file.endsWith('.md'))
+  const how = scenario ? `npx turnkeeper scenarios ${scenario}` : 'node --test, or with vitest if the project has it'
+  return `Written: ${files.join(', ')}. Run it with ${how}.`
+}
+
+export function send(input: TurnInput, isForm = false): Promise<string> {
+  update({ selected: 0 })
+  return act('send', { line: studio.current, ...input }, isForm)
 }
 
 export function open(line: string): void {
   void show({ current: line, ...none })
 }
 
-/** Changes what is shown, and loads the open line and the selected turn again. */
+let loads = 0
+
+/** Changes what is shown, and loads the open line and the selected turn again, unless it is called again meanwhile. */
 export async function show(changes: Partial<typeof studio>): Promise<void> {
   update(changes)
   const { current, selected } = studio
   if (current === '') return
-  const line = await call('line', { line: current })
-  if (line.problem !== undefined || current !== studio.current) return
+  const load = ++loads
+  // Updates come in groups.
+  await new Promise((resolve) => setTimeout(resolve, 10))
+  const line = load === loads && (await call('line', { line: current }))
+  if (!line || load !== loads || line.problem !== undefined) return
   update({ line, ...(!line.isBusy && ended) })
   const turn = selected || line.history.length
-  const detail = turn === 0 ? undefined : await call('turn', { line: current, turn })
-  if (detail?.problem === undefined && selected === studio.selected && current === studio.current) update({ detail })
+  // The turn under way changes no other.
+  if (turn === 0 || (line.isBusy && studio.detail?.turn === turn)) return
+  const detail = await call('turn', { line: current, turn })
+  if (load === loads && detail.problem === undefined) update({ detail: { ...detail, turn } })
 }
