@@ -426,7 +426,7 @@ describe('a question of a fork', () => {
     expect(await type('n')).toBe('Done.\n> ')
     expect(await type('next', 'y')).toBe('Heard next\n> ')
     expect(await type('/back', 'next')).toContain(
-      'Run next {} for real? It ran in the earlier line, and has to run again because it changes the session. (y/n/all)\n> ',
+      'Run next {} for real? It ran in the earlier line, and has to run again because it, or a tool beside it, changes the session. (y/n/all)\n> ',
     )
     expect(ran).toEqual([])
   })

@@ -134,7 +134,8 @@ async function answered(of: Studio, line: StudioLine, turn: Promise<unknown>): P
 }
 
 const callsOf = ({ turns }: StudioLine): readonly EffectCall[] => turns.at(-1)?.calls ?? []
-const again = 'act: It ran in the earlier line, and has to run again because it changes the session.'
+const again =
+  'act: It ran in the earlier line, and has to run again because it, or a tool beside it, changes the session.'
 
 describe('a tool', () => {
   test.each<[string, Execute]>([

@@ -105,7 +105,9 @@ export class EffectGuard {
 function reasonOf({ error, isOpen, mustRun }: EffectCall): string | undefined {
   if (isOpen) return 'Its turn ended in the earlier line before it did, so its outcome is unknown.'
   if (error !== undefined) return 'It failed in the earlier line.'
-  return mustRun ? 'It ran in the earlier line, and has to run again because it changes the session.' : undefined
+  return mustRun
+    ? 'It ran in the earlier line, and has to run again because it, or a tool beside it, changes the session.'
+    : undefined
 }
 
 function returned(result: unknown, hasChanged: boolean): Partial<EffectCall> {
