@@ -218,7 +218,7 @@ export const importRules: Readonly<Record<string, ImportRule>> = {
     decides: "the studio's page, which the build writes into one file",
     // It shows parts and forms as the example's page does.
     areas: ['examples'],
-    files: ['adapters/client/chat-message.ts'],
+    files: ['adapters/client/chat-message.ts', 'testing/studio/api/duration.ts'],
     typesOnly: ['testing/studio'],
     packages: ['@dagrejs/dagre', 'preact'],
   },

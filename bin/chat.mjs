@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { Studio, chat as talk } from 'turnkeeper/studio'
 import { loadFlows } from './load-flows.mjs'
+import { moduleIn } from './load-module.mjs'
 
 export const usage = `Usage: turnkeeper chat <flows module> [--flow <ID>] [--folder <folder>]
 
@@ -15,8 +16,7 @@ export async function chat(argv) {
     allowPositionals: true,
     options: { flow: { type: 'string' }, folder: { type: 'string' } },
   })
-  const [module, another] = positionals
-  if (module === undefined || another !== undefined) throw new Error('Name one module that exports flows.')
+  const module = moduleIn(positionals)
   const { flows, setup, source } = await loadFlows(module)
   const flow = values.flow ?? flows[0].id
   if (!flows.some(({ id }) => id === flow))

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { diagramOf } from 'turnkeeper/diagram'
 import { loadFlows } from './load-flows.mjs'
-import { LoadingError } from './load-module.mjs'
+import { LoadingError, moduleIn } from './load-module.mjs'
 
 export const usage = `Usage: turnkeeper diagram <flows module> [--check <file>] [--session <file.json>]...
 
@@ -16,8 +16,7 @@ export async function diagram(argv) {
     allowPositionals: true,
     options: { check: { type: 'string' }, session: { type: 'string', multiple: true } },
   })
-  const [module, another] = positionals
-  if (module === undefined || another !== undefined) throw new Error('Name one module that exports flows.')
+  const module = moduleIn(positionals)
   const sessions = values.session?.flatMap(readSessions)
   // What the module prints must not get into the diagram.
   console.log = console.error

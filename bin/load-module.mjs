@@ -3,6 +3,12 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
+/** The module of flows that a command names. */
+export function moduleIn([module, another]) {
+  if (module !== undefined && another === undefined) return module
+  throw new Error('Name one module that exports flows.')
+}
+
 /** For how long a command waits for a module or its function, which may start services. */
 const timeoutMs = 30_000
 

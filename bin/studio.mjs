@@ -8,7 +8,7 @@ import { basename, dirname, sep } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { LoadingError } from './load-module.mjs'
+import { LoadingError, moduleIn } from './load-module.mjs'
 
 export const usage = `Usage: turnkeeper studio <flows module> [--port <port>] [--folder <folder>]
 
@@ -24,8 +24,7 @@ export async function studio(argv) {
     allowPositionals: true,
     options: { port: { type: 'string' }, folder: { type: 'string' } },
   })
-  const [module, another] = positionals
-  if (module === undefined || another !== undefined) throw new Error('Name one module that exports flows.')
+  const module = moduleIn(positionals)
   if (process.env.NODE_ENV === 'production')
     throw new Error('The studio is for development, and NODE_ENV is production.')
   const place = process.env[variable]

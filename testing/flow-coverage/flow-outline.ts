@@ -3,7 +3,6 @@
  * of the flow's classes and runs no step; facts known only in a turn are reported as unknown.
  */
 import {
-  type BaseStep,
   End,
   EndStep,
   Flow,
@@ -13,7 +12,15 @@ import {
   type Tool,
   type Turn,
 } from '../../src/index.js'
-import { flowsOf, idFrom, type ListedFlow, type ListedStep, listedSteps } from '../flow-steps/flow-steps.js'
+import {
+  declaredEvents,
+  flowsOf,
+  idFrom,
+  type ListedFlow,
+  type ListedStep,
+  listedSteps,
+  stepWithState,
+} from '../flow-steps/flow-steps.js'
 import { formOf, isForm, turnWith } from '../flow-steps/form-steps.js'
 
 /** The kind of a step. `end` completes the session. @inline */
@@ -93,7 +100,9 @@ export function outlineOf(
     note(id, id, () => step.tools(noTurn))
   }
   const events = [
-    ...flows.flatMap(({ id, flow }) => eventNames(flow).map((name) => (id === '' ? { name } : { step: id, name }))),
+    ...flows.flatMap(({ id, flow }) =>
+      declaredEvents(flow).map(({ name }) => (id === '' ? { name } : { step: id, name })),
+    ),
     ...listed.flatMap(eventsOf),
   ]
   const forms = listed.filter(({ stepClass }) => isForm(stepClass))
@@ -122,19 +131,10 @@ function fieldsOf(form: ListedStep): OutlinedField[] {
 }
 
 /** The events of a step in its initial state, without the submission of a form. Others are counted if they are taken. */
-function eventsOf({ id, stepClass }: ListedStep): OutlinedEvent[] {
-  const step = new stepClass()
-  LogicStep.attach(step, { readState: () => step.initialState(), writeState: () => undefined }, id)
-  const names = eventNames(step).filter((name) => !(isForm(stepClass) && name === stepClass.id))
-  return names.map((name) => ({ step: id, name }))
-}
-
-function eventNames(owner: Flow | BaseStep): string[] {
-  try {
-    return owner.events().map(({ name }) => name)
-  } catch {
-    return []
-  }
+function eventsOf(listed: ListedStep): OutlinedEvent[] {
+  const { id, stepClass } = listed
+  const declared = declaredEvents(stepWithState(listed)).map(({ name }) => ({ step: id, name }))
+  return declared.filter(({ name }) => !(isForm(stepClass) && name === stepClass.id))
 }
 
 /** The steps that a flow lists, with its end step. */

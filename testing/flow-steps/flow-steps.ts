@@ -1,5 +1,14 @@
 /** The steps of a flow, and of the flows among its steps, by the IDs that sessions have for them. */
-import { End, Flow, type FlowConstructor, type StepConstructor } from '../../src/index.js'
+import {
+  type BaseStep,
+  End,
+  Flow,
+  type FlowConstructor,
+  type FlowEvent,
+  LogicStep,
+  type SessionDocument,
+  type StepConstructor,
+} from '../../src/index.js'
 import { invalidInput } from '../../src/util/options.js'
 import { isStepClass, shownStep } from '../expectations/value-kinds.js'
 
@@ -47,6 +56,24 @@ export function flowsOf(steps: readonly ListedStep[]): readonly ListedFlow[] {
 /** A flow, and the flows around it, the outermost one first. */
 export function flowsAround(flow: ListedFlow): readonly ListedFlow[] {
   return flow.outer === undefined ? [flow] : [...flowsAround(flow.outer), flow]
+}
+
+/** A step with its state in a session, or its initial one. What it writes is not kept. */
+export function stepWithState({ id, stepClass }: ListedStep, document?: SessionDocument): BaseStep {
+  const { steps = {} } = document?.flow ?? {}
+  const step = new stepClass()
+  const state = Object.hasOwn(steps, id) ? (steps[id]?.state ?? {}) : step.initialState()
+  LogicStep.attach(step, { readState: () => state, writeState: () => undefined }, id)
+  return step
+}
+
+/** The events that a step or a flow declares; none if that needs a turn. */
+export function declaredEvents(owner: Flow | BaseStep): readonly FlowEvent[] {
+  try {
+    return [...owner.events()]
+  } catch {
+    return []
+  }
 }
 
 /**

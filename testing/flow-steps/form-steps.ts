@@ -4,15 +4,8 @@
  */
 import { type NamedField, namedFields } from '../../src/forms/form-fields.js'
 import { english, type FormWords } from '../../src/forms/words.js'
-import {
-  type BaseStep,
-  LogicStep,
-  type SessionDocument,
-  Step,
-  type StepConstructor,
-  type Turn,
-} from '../../src/index.js'
-import type { ListedStep } from './flow-steps.js'
+import { type BaseStep, type SessionDocument, Step, type StepConstructor, type Turn } from '../../src/index.js'
+import { type ListedStep, stepWithState } from './flow-steps.js'
 
 /** The state that a form stores. */
 interface StoredForm {
@@ -55,11 +48,11 @@ export function isForm({ prototype }: StepConstructor & { readonly prototype?: u
  * @param turn - What `fields()` may read.
  * @param document - Default: none, so that the form is as it begins.
  */
-export function formOf({ id, stepClass }: ListedStep, turn: Partial<Turn>, document?: SessionDocument): FormOfSession {
-  const { steps = {}, frames = [] } = document?.flow ?? {}
-  const form = new stepClass() as BaseStep & FormMembers
-  const state: StoredForm = Object.hasOwn(steps, id) ? (steps[id]?.state ?? {}) : form.initialState()
-  LogicStep.attach(form, { readState: () => state, writeState: () => undefined }, id)
+export function formOf(listed: ListedStep, turn: Partial<Turn>, document?: SessionDocument): FormOfSession {
+  const { id, stepClass } = listed
+  const { frames = [] } = document?.flow ?? {}
+  const form = stepWithState(listed, document) as BaseStep & FormMembers
+  const state: StoredForm = form.state
   const fields = fieldsOf(stepClass.id, form, turn)
   // A form that has not begun since it was entered asks for what is missing.
   const asking = frames.at(-1)?.entry === state.entry ? state.asking : undefined

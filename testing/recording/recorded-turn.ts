@@ -181,6 +181,11 @@ export function toolCallsOf(namespace: string, messages: readonly StoredMessage[
   })
 }
 
+/** The states of steps, by their IDs. */
+export function statesOf(steps: SessionDocument['flow']['steps']): Record<string, JsonObject> {
+  return Object.fromEntries(Object.entries(steps).map(([step, { state }]) => [step, state]))
+}
+
 /** The `config` that the session began with, if it is still in the context. */
 export function configOf({ flow }: SessionDocument): JsonObject | undefined {
   const { config } = flow.context

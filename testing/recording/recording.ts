@@ -27,6 +27,7 @@ import {
   configOf,
   type RecordedTurn,
   type Recording,
+  statesOf,
   toolCallsOf,
   turnMessagesOf,
 } from './recorded-turn.js'
@@ -120,7 +121,7 @@ export function recordingOf(document: SessionDocument | undefined, options: Reco
     ...(config === undefined ? {} : { config }),
     turns,
     completed: document.runStatus === 'completed',
-    states: Object.fromEntries(Object.entries(flow.steps).map(([step, { state }]) => [step, state])),
+    states: statesOf(flow.steps),
     context: flow.context,
     script,
     ...(Object.keys(summaries).length === 0 ? {} : { summaries }),

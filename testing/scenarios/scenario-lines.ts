@@ -229,7 +229,8 @@ function expectedValueOf(text: string): { readonly value: unknown } | { readonly
   }
 }
 
-const units: Readonly<Record<string, number>> = {
+/** The units of time of a line, in milliseconds. */
+export const timeUnits: Readonly<Record<string, number>> = {
   second: 1000,
   minute: 60_000,
   hour: 3_600_000,
@@ -241,7 +242,7 @@ const longestWaitDays = 36_500
 
 function readTime(kind: 'after' | 'wait', text: string): ScenarioLine | string {
   const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) (second|minute|hour|day|week)s?$/.exec(text) ?? []
-  const ms = Number(number) * (units[unit] ?? 0)
+  const ms = Number(number) * (timeUnits[unit] ?? 0)
   if (ms > longestWaitDays * 86_400_000) return `the longest wait is ${longestWaitDays} days.`
   return ms > 0
     ? { kind, ms }

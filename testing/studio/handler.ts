@@ -1,6 +1,6 @@
 /**
- * The studio over HTTP, as a Fetch handler: the page, and the calls of the page. It answers only who has the token, under
- * a name of this machine, and from its own page; everything it sends and takes is JSON.
+ * The studio over HTTP, as a Fetch handler: the page, and the calls of the page. A request needs the token,
+ * a name of this machine, and the page's own origin; everything it sends and takes is JSON.
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -147,7 +147,7 @@ function headers(contentType: string): Record<string, string> {
   }
 }
 
-/** Allows exactly the script and the style of the page, and calls of its own server. */
+/** Allows exactly the script and the style of the page, and calls of its server. */
 function policyOf(html: string): string {
   const hashOf = (tag: string): string => {
     const [, text = ''] = new RegExp(`<${tag}[^>]*>(.*?)</${tag}>`, 's').exec(html) ?? []

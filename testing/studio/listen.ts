@@ -1,4 +1,4 @@
-/** Serves a Fetch handler on 127.0.0.1, with nothing but Node.js. */
+/** Serves a Fetch handler on 127.0.0.1, and needs only Node.js. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'

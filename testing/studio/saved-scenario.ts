@@ -1,9 +1,9 @@
-/** Writes a line of the studio as a scenario, and reads it again, to be sure that it says what is meant. */
+/** Writes a line of the studio as a scenario, and reads it again, so that each of its lines means the same. */
 import { isDeepStrictEqual } from 'node:util'
 import type { FlowErrorCode } from '../../src/index.js'
 import { list } from '../expectations/expectation-error.js'
 import { readDocument } from '../scenarios/read-scenarios.js'
-import type { ScenarioLine } from '../scenarios/scenario-lines.js'
+import { type ScenarioLine, timeUnits } from '../scenarios/scenario-lines.js'
 import type { ScriptedAnswer, ScriptedReply } from '../scripted-model/scripted-answer.js'
 import type { StoredTurn, TurnInput } from './api/types.js'
 import { failureOf, flowCode, repliesOf, type SavedLine, type SentTurn, sentTurns } from './saved-test.js'
@@ -31,7 +31,7 @@ export function savedScenario(line: SavedLine): readonly FileToWrite[] {
   const read = linesIn(text)
   const unsaid = turns.flat().find(([, meant], index) => !isDeepStrictEqual(read[index], meant))
   if (unsaid) throw new Error(`A scenario cannot say this. Save the line as a test.\n${unsaid[0]}`)
-  const { imports, setup, flow, options } = flowCode(line, sent, hasScript)
+  const { imports, setup, flow, options } = flowCode(line, sent, 'VirtualClock', hasScript)
   const code = `// The set-up of ${slug}.scenario.md. The studio wrote both; change them as you like.
 ${imports}
 export default async () => {
@@ -78,10 +78,9 @@ function eventLine(event: NonNullable<TurnInput['event']>, isSayable: boolean): 
   ]
 }
 
-const units = { week: 604_800_000, day: 86_400_000, hour: 3_600_000, minute: 60_000, second: 1000 }
-
 function timeLine(ms: number, isTurn: boolean): Said {
-  const [unit, size] = Object.entries(units).find(([, one]) => ms % one === 0) ?? ['second', 1000]
+  // The largest that divides it.
+  const [unit, size] = Object.entries(timeUnits).findLast(([, one]) => ms % one === 0) ?? ['second', 1000]
   const time = `${ms / size} ${unit}${ms === size ? '' : 's'}`
   return isTurn ? [`After ${time}`, { kind: 'after', ms }] : [`Wait: ${time}`, { kind: 'wait', ms }]
 }
@@ -99,7 +98,7 @@ function modelLine(reply: ScriptedReply): Said {
 
 const partWords = { card: 'Card', form: 'Form', file: 'File', custom: 'Part' }
 
-/** What the reply was, and where it ended. */
+/** What the reply was, and in which step the turn ended. */
 function expectationLines(turn: StoredTurn): readonly Said[] {
   const { parts = [], step, error, document } = turn
   const [code, text] = error === undefined ? [undefined, turn.reply] : failureOf(turn)

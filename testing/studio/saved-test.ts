@@ -18,7 +18,6 @@ export interface SavedLine {
   /** Milliseconds since the epoch, by the line's clock. */
   readonly startedAt: number
   readonly turns: readonly StoredTurn[]
-  readonly flowId: string
   readonly source: FlowSource
 }
 
@@ -52,10 +51,10 @@ export interface SentTurn {
  */
 export function savedTest(line: SavedLine): readonly FileToWrite[] {
   const sent = sentTurns(line)
-  const { flow, imports, setup, options, unused } = flowCode(line, sent, true)
+  const { flow, imports, setup, options, unused } = flowCode(line, sent, 'Conversation, VirtualClock', true)
   const text = `// The studio wrote this test from a conversation. Change it as you like.
 import { test } from '${line.source.runner}'
-${imports.replace('{ V', '{ Conversation, V')}
+${imports}
 test(${codeOf(line.title)}, async () => {
 ${setup}  const conversation = new Conversation(${flow}, {
 ${options}  })
@@ -133,8 +132,17 @@ export function sentTurns({ turns, startedAt }: SavedLine): readonly SentTurn[] 
 
 type FlowCode = Readonly<Record<'imports' | 'setup' | 'flow' | 'options' | 'unused', string>>
 
-/** Code that takes the flow and its set-up, and the options for what the line has recorded. */
-export function flowCode({ source, startedAt }: SavedLine, sent: readonly SentTurn[], hasScript: boolean): FlowCode {
+/**
+ * Code that takes the flow and its set-up, and the options for what the line has recorded.
+ *
+ * @param harness - The names that it imports from `turnkeeper/testing`.
+ */
+export function flowCode(
+  { source, startedAt }: SavedLine,
+  sent: readonly SentTurn[],
+  harness: string,
+  hasScript: boolean,
+): FlowCode {
   const { specifier, exportName, hasSetup } = source
   const turns = sent.flatMap(({ all }) => all)
   const calls = turns.flatMap((turn) => turn.calls)
@@ -161,7 +169,7 @@ export function flowCode({ source, startedAt }: SavedLine, sent: readonly SentTu
   ]
   const taken = "typeof flows.default === 'function' ? await flows.default() : flows.default"
   return {
-    imports: `${toolError}import { VirtualClock } from 'turnkeeper/testing'\nimport * as flows from ${codeOf(specifier)}\n`,
+    imports: `${toolError}import { ${harness} } from 'turnkeeper/testing'\nimport * as flows from ${codeOf(specifier)}\n`,
     setup: hasSetup ? `  const { flow, given, script, providers, ...setup } = ${taken}\n` : '',
     flow: exportName === undefined ? 'flow' : `flows.${exportName}`,
     options: options.map((one) => `    ${one}\n`).join(''),

@@ -61,7 +61,7 @@ async function recorded(
     doubles: Object.keys(setup.tools ?? {}),
     runner: 'node:test',
   }
-  return { title: 'A talk', slug: 'a-talk', startedAt, turns, flowId: flow.id, source }
+  return { title: 'A talk', slug: 'a-talk', startedAt, turns, source }
 }
 
 function say(line: StudioLine, ...texts: readonly string[]): Promise<unknown> {

@@ -1,6 +1,6 @@
 /**
  * The files of a studio: lines in `lines/`, which Git ignores, and saved tests beside it. It writes only below its
- * folder, under names of its own making, and over no file that it did not make.
+ * folder, under names that it makes, and never over a file of others.
  */
 import {
   existsSync,

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { event, Flow, finish, go, LogicStep, reply, Step, ToolError, type Turn, tool } from '../../src/index.js'
+import { say, until } from '../contract/studio/line-harness.js'
 import type { StudioUpdate } from './api/types.js'
-import type { StudioLine } from './line/line.js'
 import { detailOf, viewOf } from './line/line-view.js'
 import { Studio } from './studio.js'
 
@@ -105,27 +105,6 @@ function studioOf(flows = [Shop, Till] as ConstructorParameters<typeof Studio>[0
   const studio = new Studio({ flows, setup: { script: script as never }, folder })
   open.push(studio)
   return studio
-}
-
-async function say(line: StudioLine, ...texts: string[]): Promise<void> {
-  for (const text of texts) expect(await line.send({ text })).toBeUndefined()
-}
-
-/** Waits until the line asks. */
-function asked(studio: Studio, line: StudioLine): Promise<void> {
-  return until(studio, () => line.question !== undefined)
-}
-
-function until(studio: Studio, isSo: () => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const look = (): void => {
-      if (!isSo()) return
-      stop()
-      resolve()
-    }
-    const stop = studio.listen(look)
-    look()
-  })
 }
 
 describe('a line', () => {
@@ -247,7 +226,7 @@ describe('a fork', () => {
     await say(line, 'Hello', 'no')
     const fork = studio.fork(line, 1)
     const paying = fork.send({ text: 'pay' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     expect(fork.question).toMatchObject({ kind: 'once', name: 'charge' })
     expect(viewOf(fork, studio.lines)).toMatchObject({
       isBusy: true,
@@ -270,7 +249,7 @@ describe('a fork', () => {
     await say(line, 'Hello')
     const fork = studio.fork(line, 1)
     const paying = fork.send({ text: 'pay' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     await fork.answer(String(fork.question?.id), 'refuse')
     await paying
     expect(ran.charge).toBeUndefined()
@@ -290,7 +269,7 @@ describe('a fork', () => {
     await say(line, 'Hello')
     const fork = studio.fork(line, 1)
     const paying = fork.send({ text: 'pay' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     await fork.stop()
     await paying
     expect([ran.charge, fork.isBusy, fork.question]).toEqual([undefined, false, undefined])
@@ -309,7 +288,7 @@ describe('a fork', () => {
     await say(fork, 'look')
     expect([ran.look_up, fork.turns.at(-1)?.calls[0]?.isRecorded]).toEqual([1, true])
     const taking = fork.send({ text: 'take' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     expect(fork.question).toMatchObject({
       kind: 'tool',
       name: 'take',
@@ -331,7 +310,7 @@ describe('a fork', () => {
     const fork = studio.fork(line, 1)
     await say(fork, 'look')
     const looking = fork.send({ text: 'look' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     await fork.answer(String(fork.question?.id), 'refuse')
     await looking
     expect(ran.look_up).toBe(1)
@@ -346,7 +325,7 @@ describe('a fork', () => {
     expect(line.turns[1]?.calls).toMatchObject([{ name: 'fails', error: 'No 1' }])
     const fork = studio.fork(line, 1)
     const failing = fork.send({ text: 'fails' })
-    await asked(studio, fork)
+    await until(studio, () => fork.question !== undefined)
     await fork.answer(String(fork.question?.id), 'run')
     await failing
     expect(ran.fails).toBe(2)

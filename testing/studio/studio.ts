@@ -19,7 +19,7 @@ import { StudioFiles } from './studio-files.js'
 
 /** The options of a studio. */
 export interface StudioOptions {
-  /** The flows, each with an ID of its own. */
+  /** The flows, each with its own ID. */
   readonly flows: readonly FlowConstructor[]
   /**
    * The options of the engine of each conversation, as a `Conversation` and a set-up of scenarios have them: `script`,
@@ -110,7 +110,7 @@ export class Studio {
 
   /** Plays the turns from this one on again, in a new line, which goes on by itself. */
   replay(line: StudioLine, turn: number): StudioLine {
-    refuseHidden(line.turns.slice(turn - 1), 'be played again')
+    refuseHidden(line.turns, turn, 'be played again')
     const fork = this.fork(line, turn - 1)
     void fork.play(line.turns.slice(turn - 1)).catch((error: unknown) => console.error(error))
     return fork
@@ -123,22 +123,16 @@ export class Studio {
     const flow = whole.flow.name
     const now = Date.parse(whole.savedAt ?? whole.createdAt)
     const id = `${this.#files.freeId(`opened ${flow}`)}-${this.#lines.size}`
-    const line = this.#create({
-      id,
-      flow,
-      isReadOnly: true,
-      startedAt: now,
-      now,
-      madeAt: Date.now(),
-      turns: turnsOf(whole),
-    })
+    const times = { startedAt: now, now, madeAt: Date.now() }
+    const line = this.#add({ id, flow, isReadOnly: true, ...times, turns: turnsOf(whole) })
     try {
       viewOf(line, [line])
-      return line
     } catch (error) {
       this.#lines.delete(id)
       throw invalidInput(`The session cannot be shown: ${(error as Error).message}`)
     }
+    this.#tell(this.list)
+    return line
   }
 
   /** Writes a line as a test or a scenario. Returns the paths of the files. */
@@ -147,7 +141,7 @@ export class Studio {
     const source = this.#source
     if (source === undefined) throw invalidInput('The studio does not know the module of the flows, so it cannot save.')
     if (line.stored.isReadOnly || turns.length === 0) throw invalidInput('There is no turn to save.')
-    refuseHidden(turns, 'be saved')
+    refuseHidden(turns, 1, 'be saved')
     const specifier = relative(this.#files.folder, resolve(source.file)).replaceAll('\\', '/')
     const exportName = source.exportNames[flowId]
     const flowSource: FlowSource = {
@@ -160,7 +154,7 @@ export class Studio {
     if (as !== 'test' && as !== 'scenario') throw invalidInput('Save it as a test, or as a scenario.')
     const make = as === 'test' ? savedTest : savedScenario
     return this.#files.save(title, (slug) => {
-      const files = make({ title, slug, startedAt, turns, flowId, source: flowSource })
+      const files = make({ title, slug, startedAt, turns, source: flowSource })
       if (withoutSecrets(files) === JSON.stringify(files)) return files
       throw invalidInput('The conversation has a secret of the environment, which must not get into a test.')
     })
@@ -220,7 +214,7 @@ export class Studio {
   /** What cannot be written goes on in memory. */
   #write(stored: StoredLine): void {
     try {
-      if (!stored.isReadOnly) this.#files.write(stored)
+      this.#files.write(stored)
     } catch (error) {
       console.error(`The line ${stored.id} is not written. ${(error as Error).message}`)
     }
@@ -236,8 +230,8 @@ export class Studio {
 }
 
 /** What the flow has hidden is not known any more. */
-function refuseHidden(turns: readonly StoredTurn[], what: string): void {
-  const hidden = turns.findIndex(({ input }) => input.isHidden)
+function refuseHidden(turns: readonly StoredTurn[], from: number, what: string): void {
+  const hidden = turns.findIndex(({ input }, index) => input.isHidden && index >= from - 1)
   if (hidden < 0) return
-  throw invalidInput(`What the user sent in turn ${hidden + 1} of these was hidden or masked, so it cannot ${what}.`)
+  throw invalidInput(`What the user sent in turn ${hidden + 1} was hidden or masked, so it cannot ${what}.`)
 }

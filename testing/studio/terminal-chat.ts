@@ -1,6 +1,8 @@
 /** A conversation with a flow in a terminal, over the lines of a studio. Everything is shown as plain text. */
 import type { JsonValue } from '../../src/index.js'
 import { partLines } from '../conversation/turns/part-lines.js'
+import { statesOf } from '../recording/recorded-turn.js'
+import { msOf } from './api/duration.js'
 import type { StudioUpdate, TurnView } from './api/types.js'
 import type { StudioLine } from './line/line.js'
 import { viewOf } from './line/line-view.js'
@@ -23,8 +25,6 @@ const help = `/state            the states of the steps, and the context
 /event name {…}   sends an event of the application
 /save [name]      writes the conversation as a test; /save scenario [name]
 /quit`
-
-const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 /**
  * Runs until there are no more lines, or `/quit`.
@@ -58,7 +58,7 @@ class TerminalChat {
     state: () => this.#state(),
     step: () => this.#step(),
     back: (turns) => this.#back(turns === '' ? 1 : Number(turns)),
-    advance: (time) => this.#turn((line) => line.advance(time === '' ? undefined : msOf(time)), true),
+    advance: (time) => this.#turn((line) => line.advance(time === '' ? undefined : typedMs(time)), true),
     event: (rest) => this.#event(rest),
     save: (rest) => this.#save(rest),
   }
@@ -169,8 +169,7 @@ class TerminalChat {
 
   #state(): string {
     const { context = {}, steps = {} } = this.#line.document?.flow ?? {}
-    const states = Object.fromEntries(Object.entries(steps).map(([id, { state }]) => [id, state]))
-    return JSON.stringify({ ...states, context }, null, 2)
+    return JSON.stringify({ ...statesOf(steps), context }, null, 2)
   }
 
   #step(): string {
@@ -231,9 +230,9 @@ function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function msOf(text: string): number {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([smhdw])$/.exec(text) ?? []
-  if (number !== '') return Number(number) * Number(units[unit])
+function typedMs(text: string): number {
+  const ms = msOf(text)
+  if (ms !== undefined) return ms
   throw new Error(`'${text}' is not a time: write a number and s, m, h, d or w, as in /advance 2h`)
 }
 

@@ -106,7 +106,6 @@ beforeAll(async () => {
     slug: 'a-table',
     startedAt,
     turns: line.turns,
-    flowId: 'Booking',
     source,
   }
   const files = [...savedTest(whole), ...savedScenario(whole)]

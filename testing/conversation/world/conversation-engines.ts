@@ -21,7 +21,7 @@ import type { VirtualClock } from '../../virtual-clock/virtual-clock.js'
 import type { ConversationData, IdKind } from './conversation-data.js'
 import type { EventLog } from './event-log.js'
 import type { TurnDriver } from './turn-driver.js'
-import type { ConversationWorldOptions } from './world-options.js'
+import { type ConversationWorldOptions, engineOptionsOf } from './world-options.js'
 
 /** Replaces random numbers: each delay between two attempts is half of its maximum. */
 export const fixedRandom: () => number = () => 0.5
@@ -198,9 +198,7 @@ export class ConversationEngines {
   /** Adds the line that made the conversation to errors about options, and about the flow. */
   async #makeEngine(store: FakeSessionStore): Promise<FlowEngine> {
     const { flow, options: given, clock, log, made, newId } = this.#surroundings
-    const { script: _script, tools: _tools, createStore: _createStore, clock: _clock, ...rest } = given
-    const { onEngine: _onEngine, coverage: _coverage, hangAfterMs: _hangAfterMs, ...forEngine } = rest
-    const { providers = [], models = [], ...options } = forEngine
+    const { providers = [], models = [], ...options } = engineOptionsOf(given)
     try {
       return new FlowEngine({
         random: fixedRandom,

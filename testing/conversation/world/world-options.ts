@@ -35,3 +35,17 @@ export interface ConversationWorldOptions extends Omit<FlowEngineOptions, 'flows
    */
   readonly coverage?: FlowCoverage
 }
+
+/** What of them an engine takes. */
+export function engineOptionsOf({
+  script: _script,
+  tools: _tools,
+  createStore: _createStore,
+  clock: _clock,
+  hangAfterMs: _hangAfterMs,
+  onEngine: _onEngine,
+  coverage: _coverage,
+  ...options
+}: ConversationWorldOptions): Omit<FlowEngineOptions, 'flows' | 'sessionStore' | 'clock'> {
+  return options
+}

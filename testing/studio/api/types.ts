@@ -10,6 +10,9 @@ import type {
 } from '../../../src/index.js'
 import type { DiagramStep, DiagramTransition } from '../../flow-coverage/mermaid.js'
 
+/** A type while it is being filled. */
+export type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
+
 /** What a turn was given: a message, or an event and who sent it. */
 export interface TurnInput {
   readonly text: string
@@ -36,7 +39,7 @@ export interface EffectCall {
   readonly mustRun?: true
   /** It had not ended when its turn did. */
   readonly isOpen?: true
-  /** The result is that of an earlier line, and nothing ran. */
+  /** An earlier line had this result, and nothing ran. */
   readonly isRecorded?: true
 }
 
@@ -58,7 +61,7 @@ export interface ModelCall {
 /** A turn as the conversation shows it. */
 export interface TurnView {
   readonly input: TurnInput
-  /** By the line's clock. */
+  /** The time of the line's clock. */
   readonly at: number
   readonly reply: string
   readonly contentType: string

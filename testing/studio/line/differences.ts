@@ -1,5 +1,6 @@
 /** What has changed from one document to another, as a tree; and in what a turn differs that was played again. */
 import type { JsonValue } from '../../../src/index.js'
+import { statesOf } from '../../recording/recorded-turn.js'
 import type { DocumentChange, StoredTurn } from '../api/types.js'
 
 /** The changes of an object or a list; a list is compared entry by entry. */
@@ -31,7 +32,7 @@ function comparedOf(turn: StoredTurn): Record<string, unknown> {
     parts,
     step,
     tools: answers.flatMap(({ toolName = [] }) => toolName),
-    state: [context, Object.entries(steps).map(([id, { state }]) => [id, state])],
+    state: [context, statesOf(steps)],
   }
 }
 

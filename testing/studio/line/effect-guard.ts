@@ -5,7 +5,7 @@
 import { Flow, FlowError, type JsonValue, type Step, type Tool, ToolError, type Turn } from '../../../src/index.js'
 import { copyJson } from '../../../src/util/json.js'
 import { withExecute } from '../../tool-doubles/with-execute.js'
-import type { EffectCall, Question } from '../api/types.js'
+import type { EffectCall, Question, Writable } from '../api/types.js'
 
 /** What a guard needs from its line. */
 export interface GuardedLine {
@@ -20,7 +20,6 @@ export interface GuardedLine {
   hide(text: string): void
 }
 
-type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 type Call = Pick<EffectCall, 'kind' | 'name' | 'input' | 'mustRun'>
 
 /** The tools and effects of one line. */

@@ -1,4 +1,4 @@
-/** The engine of a line: that of the set-up, but recorded, guarded, and with the time of the line. */
+/** Makes the engine of a line from the set-up. It is recorded and guarded, and has the time of the line. */
 import { systemClock } from '../../../src/config/clock.js'
 import {
   type FlowConstructor,
@@ -11,6 +11,7 @@ import type { ConversationOptions } from '../../conversation/conversation-option
 import { modelsOfPolicies } from '../../conversation/world/conversation-engines.js'
 import { watchProvider } from '../../conversation/world/model-log.js'
 import { ReadingGate } from '../../conversation/world/reading-gate.js'
+import { engineOptionsOf } from '../../conversation/world/world-options.js'
 import { instrumentFlow } from '../../flow-coverage/instrumented-flow.js'
 import { type ModelScript, ScriptedModel } from '../../scripted-model/scripted-model.js'
 import { ToolDoubles } from '../../tool-doubles/tool-doubles.js'
@@ -34,8 +35,9 @@ export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEng
   readonly engine: FlowEngine
   readonly store: MemorySessionStore
 } {
-  const { config: _g, owner: _o, judge: _j, createStore: _s, clock: _k, hangAfterMs: _h, coverage: _v, ...more } = setup
-  const { script, tools = {}, providers = [], limits, onEngine, ...options } = more
+  const { config: _config, owner: _owner, judge: _judge, ...world } = setup
+  const { script, tools = {}, onEngine } = world
+  const { providers = [], limits, ...options } = engineOptionsOf(world)
   const doubles = new ToolDoubles(restOfDoubles(tools, turns))
   const clock = { ...systemClock, now }
   const store = recorder.store(new MemorySessionStore({ clock }))
@@ -79,20 +81,24 @@ export function lineEngine({ flow, setup, recorder, guard, turns, now }: LineEng
 /** The results of doubles that the turns so far have not used. */
 function restOfDoubles(tools: NonNullable<ConversationOptions['tools']>, turns: readonly StoredTurn[]): typeof tools {
   const used = turns.flatMap(({ calls }) => calls.filter(({ isRecorded }) => !isRecorded))
-  const rest = Object.entries(tools).map(([tool, double]) => {
-    return [tool, Array.isArray(double) ? double.slice(used.filter(({ name }) => name === tool).length) : double]
-  })
-  return Object.fromEntries(rest)
+  return restOfEach(
+    tools,
+    used.map(({ name }) => name),
+  )
 }
 
 /** The replies of a script that the turns so far have not used. */
 function restOf(script: ModelScript, turns: readonly StoredTurn[]): ModelScript {
   if (typeof script === 'function') return script
-  const used = turns.flatMap(({ models }) => models)
+  const used = turns.flatMap(({ models }) => models.map(({ step }) => step))
   if (Array.isArray(script)) return script.slice(used.length)
-  const rest = Object.entries(script).map(([step, replies]) => {
-    const ofStep = used.filter((call) => call.step === step).length
-    return [step, Array.isArray(replies) ? replies.slice(ofStep) : replies]
+  return restOfEach(script as Readonly<Record<string, unknown>>, used) as ModelScript
+}
+
+/** The same values by name; a list goes on after as many entries as its name was used. */
+function restOfEach<Value>(values: Readonly<Record<string, Value>>, used: readonly string[]): Record<string, Value> {
+  const rest = Object.entries(values).map(([name, value]) => {
+    return [name, Array.isArray(value) ? value.slice(used.filter((one) => one === name).length) : value]
   })
-  return Object.fromEntries(rest) as ModelScript
+  return Object.fromEntries(rest)
 }

@@ -1,10 +1,11 @@
 /** What the page shows of a line: its turns, what it waits for, its map, and each turn in detail. */
-import { type FlowEvent, type JsonValue, LogicStep, type SessionDocument } from '../../../src/index.js'
+import type { JsonValue, SessionDocument } from '../../../src/index.js'
 import { jsonSchemaOf } from '../../../src/model/json-schema.js'
 import { invalidInput } from '../../../src/util/options.js'
 import { eventsOf, timersOf } from '../../conversation/turns/timers.js'
 import { diagramOf } from '../../diagram/diagram.js'
-import { flowsOf, listedSteps } from '../../flow-steps/flow-steps.js'
+import { declaredEvents, flowsOf, listedSteps, stepWithState } from '../../flow-steps/flow-steps.js'
+import { statesOf } from '../../recording/recorded-turn.js'
 import type { LineSummary, LineView, MapMove, StoredTurn, TurnDetail, TurnView } from '../api/types.js'
 import { changesOf } from './differences.js'
 import type { StudioLine } from './line.js'
@@ -57,29 +58,17 @@ function comparedOf(document: SessionDocument | undefined): object | undefined {
   if (document === undefined) return undefined
   const { flow, revision: _revision, savedAt: _savedAt, bytes: _bytes, ...rest } = document
   const { currentStep: step, steps, context, sequence: _sequence, ...more } = flow
-  const state = Object.fromEntries(Object.entries(steps).map(([id, one]) => [id, one.state]))
-  return { step, state, context, ...more, ...rest }
+  return { step, state: statesOf(steps), context, ...more, ...rest }
 }
 
 /** The events that the session takes now. */
 function eventsIn({ flow, document, stored }: StudioLine): LineView['events'] {
   if (flow === undefined || document === undefined || stored.isReadOnly) return []
   const steps = listedSteps('studio', flow)
-  const declared = new Map<string, readonly FlowEvent[]>()
-  const declare = (owner: string, events: () => readonly FlowEvent[]): void => {
-    try {
-      declared.set(owner, events())
-    } catch {
-      // Its events need a turn.
-    }
-  }
-  for (const { id, flow: owner } of flowsOf(steps)) declare(id || flow.id, () => owner.events())
-  for (const { id, stepClass } of steps) {
-    const step = new stepClass()
-    const readState = (): object => document.flow.steps[id]?.state ?? step.initialState()
-    LogicStep.attach(step, { readState, writeState: () => undefined }, id)
-    declare(id, () => step.events())
-  }
+  const declared = new Map([
+    ...flowsOf(steps).map(({ id, flow: owner }) => [id || flow.id, declaredEvents(owner)] as const),
+    ...steps.map((step) => [step.id, declaredEvents(stepWithState(step, document))] as const),
+  ])
   // The clock sends the others: the time is moved for them.
   const sent = eventsOf(document, flow.id, declared).filter((one) => (one.after ?? one.silence) === undefined)
   return sent.map(({ name, byUser, input }) => {

@@ -1,6 +1,6 @@
 /**
- * A line of the studio: one run of a conversation, which can be read at each of its turns. It has an engine and a store
- * of its own, and a time that stands still until it is moved; so a fork can begin anywhere, and a saved test is exact.
+ * A line of the studio: one run of a conversation, which can be read at each of its turns. It has its own engine
+ * and store, and a time that stands still until it is moved; so a fork can begin anywhere, and a saved test is exact.
  */
 import type {
   ExecuteResult,
@@ -104,9 +104,16 @@ export class StudioLine {
     return this.#run({ text, ...more, ...sender }, async (engine, signal) => {
       const { config, owner } = this.#setup
       const sessionId = this.document?.id
-      const whose = { ...(owner !== undefined && { owner }), ...(sessionId === undefined && config && { config }) }
-      const which = { flowName: this.stored.flow, ...(sessionId !== undefined && { sessionId }) }
-      for await (const piece of engine.stream({ ...which, ...whose, userMessage: text, ...more, signal })) {
+      const given = { ...(sessionId !== undefined && { sessionId }), ...(owner !== undefined && { owner }) }
+      const input = {
+        flowName: this.stored.flow,
+        userMessage: text,
+        ...more,
+        ...given,
+        ...(config && { config }),
+        signal,
+      }
+      for await (const piece of engine.stream(input)) {
         this.#show(piece)
         if (piece.type === 'error') return piece
       }
@@ -246,7 +253,7 @@ export class StudioLine {
         this.#answer = (may) => {
           this.question = undefined
           this.#answer = undefined
-          this.#changed(true)
+          this.#changed(false)
           resolve(may)
         }
         this.#changed(false)

@@ -2,10 +2,9 @@
 import type { EngineEventMap, FlowEngine, SessionDocument, SessionStore } from '../../../src/index.js'
 import type { LoggedCall } from '../../conversation/turns/conversation-turn.js'
 import { authorFrames } from '../../expectations/author-frames.js'
-import type { EffectCall, ModelCall, StoredTurn, TurnInput } from '../api/types.js'
+import type { EffectCall, ModelCall, StoredTurn, TurnInput, Writable } from '../api/types.js'
 import { belowHere } from './environment.js'
 
-type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] }
 interface OpenTurn extends Writable<Omit<StoredTurn, 'calls' | 'models' | 'path'>> {
   readonly calls: EffectCall[]
   readonly models: ModelCall[]
@@ -31,7 +30,7 @@ export class TurnRecorder {
   /** The model that the engine asks now. */
   #asked = { provider: '', model: '' }
   #turn: OpenTurn | undefined
-  /** Of the last turn: a summary is asked for after its end. */
+  /** The calls of the last turn: a summary is asked for after its end. */
   #models: OpenTurn['models'] | undefined
   #started = 0
   /** The current step was left: the next one is a move or a return. */
@@ -68,7 +67,7 @@ export class TurnRecorder {
     this.#turn.input = { ...input, ...(event ? { event: named } : { text }), isHidden: true }
   }
 
-  /** Keeps what a model is asked until the engine says how that ended. */
+  /** Keeps what a model is asked until its call has ended. */
   addModelCall(logged: LoggedCall): void {
     this.#logged = logged
   }

@@ -18,19 +18,24 @@ export function Conversation({ line }: { line: LineView }): VNode {
     if (document.activeElement === document.body) document.querySelector('textarea')?.focus()
   }, [])
   const turns = history.map((turn, index) => turnOf(turn, index + 1, line))
-  const isOver = /^[ac]/.test(state)
-  const hint = history.length === 0 ? 'Say something to begin.' : isOver && `The conversation is ${state}.`
+  const hint = history.length === 0 ? 'Say something to begin.' : hasEnded(line) && `The conversation is ${state}.`
   const last = isBusy ? turnUnderWay(line) : hint && e('li.empty', hint)
   const spoken = tag('p.hidden', { role: 'status' }, !isBusy && history.at(-1)?.reply.slice(0, 500))
   const forms = e('div.events', ...events.map((event) => eventOf(line, event)))
-  const sent = isReadOnly ? e('p.empty', 'This session can only be read.') : !isOver && [forms, composerOf(line)]
+  const sent = isReadOnly
+    ? e('p.empty', 'This session can only be read.')
+    : !hasEnded(line) && [forms, composerOf(line)]
   const below = tag('div', { inert: studio.connection === 'down' }, question && ask(line.id, question), sent)
   return e('div.conversation', tag('ol.log', { ref: log }, turns, last), spoken, below)
 }
 
 /** Whether nothing can be sent now. */
-export function isClosed({ isBusy, isReadOnly, state }: LineView): boolean {
-  return isBusy || isReadOnly === true || /^[ac]/.test(state) || studio.connection === 'down'
+export function isClosed(line: LineView): boolean {
+  return line.isBusy || line.isReadOnly === true || hasEnded(line) || studio.connection === 'down'
+}
+
+function hasEnded({ state }: LineView): boolean {
+  return state === 'completed' || state === 'aborted'
 }
 
 function turnOf(turn: TurnView, number: number, line: LineView): VNode {

@@ -1,6 +1,7 @@
 /** The studio's page: its head, and below it three columns on a wide screen or one of them on a narrow one. */
 import { h, render, type VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { msOf } from '../api/duration.js'
 import type { LineSummary, LineView } from '../api/types.js'
 import { Conversation, isClosed } from './conversation.js'
 import { button, count, e, fold, form, row, tag, timeOf } from './element.js'
@@ -10,7 +11,6 @@ import { act, open, start, studio, update } from './studio.js'
 
 const narrow = matchMedia('(max-width: 1000px)')
 const panes = ['Conversation', 'Map', 'Inspector']
-const unitMs: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 36e5, d: 864e5, w: 6048e5 }
 const down = 'The flow does not answer. Its code may not load: see the terminal.'
 const refused = 'This address has no valid token. Open the whole address that the studio printed when it started.'
 
@@ -63,14 +63,11 @@ function clockOf(line: LineView): VNode {
   const { id, now, timers } = line
   const disabled = isClosed(line)
   const advance = (ms?: number): Promise<string> => act('advance', { line: id, ...(ms !== undefined && { ms }) })
-  const move = (fields: FormData): Promise<string> => {
-    const text = String(fields.get('time'))
-    return advance(Number.parseFloat(text) * Number(unitMs[text.at(-1) ?? '']))
-  }
+  const move = (fields: FormData): Promise<string> => advance(msOf(String(fields.get('time'))))
   const amount = { pattern: '\\d+ *[smhdw]', placeholder: '2h, 30m, 5d', size: 9, required: true, disabled }
   const moves = [
-    button('1 hour', () => advance(unitMs.h), { disabled }),
-    button('1 week', () => advance(unitMs.w), { disabled }),
+    button('1 hour', () => advance(msOf('1h')), { disabled }),
+    button('1 week', () => advance(msOf('1w')), { disabled }),
     button('next timer', () => advance(), { disabled: disabled || timers.length === 0, title: timers[0]?.name }),
     form('row', move, tag('input', { name: 'time', 'aria-label': 'Another time', ...amount })),
   ]

@@ -11,7 +11,7 @@ const none = { ...unread, ...ended }
  * `selected`, counted from 1 (0: the newest), its `detail`. Another `run` means that the code was loaded again.
  */
 export const studio = {
-  connection: 'connecting' as '' | 'connecting' | 'restarting' | 'down' | 'refused',
+  connection: 'connecting' as 'connecting' | 'ready' | 'restarting' | 'down' | 'refused',
   notice: '',
   problem: '',
   flows: [] as readonly string[],
@@ -71,7 +71,7 @@ function receiveLines({ flows, lines, run }: Extract<StudioUpdate, { type: 'line
   const notice = studio.run === '' || studio.run === run ? studio.notice : 'The code was loaded again.'
   const isKnown = lines.some(({ id }) => id === studio.current)
   const opened = isKnown ? {} : { current: lines.at(-1)?.id ?? '', ...none }
-  void show({ connection: '', flows, lines, run, notice, ...opened })
+  void show({ connection: 'ready', flows, lines, run, notice, ...opened })
   const [flow, another] = flows
   if (lines.length === 0 && flow !== undefined && another === undefined) void act('begin', { flow })
 }
